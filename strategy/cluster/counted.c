@@ -9,7 +9,7 @@
 #include "strategy/base/path.h"
 #include "strategy/cluster/links.h"
 
-enum { COUNTS = 2, DIGITS = 5 };
+enum { COUNTS = 2, DIGITS = 5, CARD = 64 };
 
 /* Steps over "8x", or "8×"; 0: no count is there. */
 static int64_t take_count(const char **text)
@@ -59,11 +59,13 @@ bool links_counted(const char *cluster, struct links_count *out)
 	count[1] = count[0] ? take_count(&name) : 0;
 	if (!count[0] || !isalpha((unsigned char)*name) || strlen(name) + DIGITS * 2 >= sizeof out->cluster)
 		return false;
-	char card[64];
+	char card[CARD];
 	snprintf(card, sizeof card, "%.*s", (int)(pairs - name), name);
 	if (path_is_yaml(card)) /* 4xmine.yaml is a file */
 		return false;
 	lower(card);
+	if (links_named(card, CLUSTER_LOCAL) || links_named(card, CLUSTER_LOCAL_CUDA))
+		return false;
 	int64_t machine = count[1] ? 0 : devices_of_machine(card);
 	int64_t node = machine ? machine : count[1] ? count[1] : count[0];
 	out->of_nodes = machine || count[1];
@@ -73,4 +75,51 @@ bool links_counted(const char *cluster, struct links_count *out)
 	else
 		snprintf(out->cluster, sizeof out->cluster, "%s:node=%" PRId64 "%s", card, node, pairs);
 	return true;
+}
+
+static const char figures[] = "0123456789", between[] = " xX*:\xc3\x97"; /* what people write between the two */
+
+static bool is_card(const char *begin, size_t length, char card[CARD])
+{
+	snprintf(card, CARD, "%.*s", (int)length, begin);
+	lower(card);
+	return length && length < CARD && cluster_catalogue(card);
+}
+
+/* "8 x h100", "8h100" */
+static bool is_before(const char *typed, char out[LINKS_MISCOUNTED])
+{
+	size_t count = strspn(typed, figures);
+	const char *rest = typed + count + strspn(typed + count, between);
+	bool local = !strcmp(rest, CLUSTER_LOCAL) || !strcmp(rest, CLUSTER_LOCAL_CUDA);
+	char card[CARD];
+	if (!count || count > DIGITS || *typed == '0' || (!local && !is_card(rest, strlen(rest), card)))
+		return false;
+	if (local) /* it has the devices that there are */
+		snprintf(out, LINKS_MISCOUNTED, "%s --ranks %.*s", rest, (int)count, typed);
+	else
+		snprintf(out, LINKS_MISCOUNTED, "%.*sx%s", (int)count, typed, card);
+	return true;
+}
+
+/* "h100x8", "h100 * 8" */
+static bool is_behind(const char *typed, char out[LINKS_MISCOUNTED])
+{
+	size_t count = strlen(typed);
+	while (count && strchr(figures, typed[count - 1]))
+		count--;
+	size_t name = count;
+	while (name && strchr(between, typed[name - 1]))
+		name--;
+	char card[CARD];
+	const char *digits = typed + count;
+	if (name == count || !*digits || strlen(digits) > DIGITS || *digits == '0' || !is_card(typed, name, card))
+		return false;
+	snprintf(out, LINKS_MISCOUNTED, "%sx%s", digits, card);
+	return true;
+}
+
+bool links_miscounted(const char *typed, char out[LINKS_MISCOUNTED])
+{
+	return is_before(typed, out) || is_behind(typed, out);
 }

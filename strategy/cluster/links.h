@@ -39,6 +39,9 @@ struct links_count {
 	bool of_nodes;      /* it says how many nodes there are */
 };
 bool links_counted(const char *cluster, struct links_count *out);
+/* A count of a known cluster in another form, "h100 x 8", as it is read: "8xh100". */
+enum { LINKS_MISCOUNTED = 80 };
+bool links_miscounted(const char *typed, char out[LINKS_MISCOUNTED]);
 /* pairs: from there on. The cluster's name gets them too. STATUS_INPUT: a cluster without such links, or no rate. */
 enum status links_change(struct cluster *c, const char *pairs);
 

@@ -217,15 +217,25 @@ static void judge_optimizer(struct recipe *r, const struct torchtitan_mesh *m)
 		              m->experts > 1 ? "expert_parallel_degree" : "pipeline_parallel_degree");
 }
 
+static void judge_flavor(struct recipe *r, const char *name)
+{
+	const struct tree *flavor = recipe_find(r, "model.flavor");
+	const char *sizes = table_flavors(r->table, &r->arena, name);
+	if (!flavor && *sizes && word_find(sizes, TORCHTITAN_FLAVOR) < 0)
+		recipe_refuse(r, "torchtitan", recipe_find(r, "model.name"),
+		              "model.flavor is " TORCHTITAN_FLAVOR " by default, and %s has %s", name, sizes);
+	else if (flavor && *sizes && (flavor->kind != TREE_TEXT || word_find(sizes, flavor->text) < 0))
+		recipe_refuse(r, "torchtitan", flavor, "model.flavor: %s has no %s, but %s%s", name,
+		              tree_shown(&r->arena, flavor), sizes, tree_near(&r->arena, sizes, flavor));
+}
+
 static void judge_model(struct recipe *r)
 {
-	const struct tree *name = recipe_find(r, "model.name"), *flavor = recipe_find(r, "model.flavor");
-	bool is_llama = !name || is_text(name, "llama3"), known = !flavor || !is_llama;
-	judge_word(r, "model.name", "deepseek_v3|flux|gpt_oss|llama3|llama3_ft|llama4|qwen3");
-	for (int i = 0; i < r->table->flavor_count; i++)
-		known |= is_text(flavor, r->table->flavors[i].flavor);
-	if (!known)
-		recipe_refuse(r, "torchtitan", flavor, "model.flavor: llama3 has no %s", tree_shown(&r->arena, flavor));
+	const struct tree *name = recipe_find(r, "model.name");
+	const char *family = name && name->kind == TREE_TEXT ? name->text : "llama3";
+	if (word_find(TORCHTITAN_EXPERIMENTS, family) < 0)
+		judge_word(r, "model.name", "deepseek_v3|flux|gpt_oss|llama3|llama3_ft|llama4|qwen3");
+	judge_flavor(r, family);
 }
 
 /* It computes with these as they are. */

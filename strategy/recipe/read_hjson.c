@@ -241,6 +241,8 @@ static enum status read_word(struct reading *r, struct tree *t)
 	}
 	depart(&start, "a text without quotes");
 	t->kind = TREE_TEXT;
+	if (!r->unquoted && strpbrk(t->text, "}]") && !strpbrk(t->text, "{["))
+		r->unquoted = t;
 	return STATUS_OK;
 }
 
@@ -311,15 +313,26 @@ static enum status skip_comma(struct reading *r, int closer)
 	return s;
 }
 
+/* The file ends, and no bracket has ended this: the bracket may stand in a text. */
+static enum status fail_open(const struct reading *r, const struct tree *t, int closer)
+{
+	const struct tree *text = r->unquoted;
+	if (text && strchr(text->text, closer))
+		return status_fail(STATUS_INPUT,
+		                   "%s:%d:%d: a text without quotes goes on to the end of its line, and this one takes "
+		                   "the '%c' along: put it in quotes",
+		                   r->f->where, text->line, text->column, closer);
+	return status_fail(STATUS_INPUT, "%s:%d:%d: a %s begins here and does not end: '%c' is missing", r->f->where,
+	                   t->line, t->column, t->kind == TREE_LIST ? "list" : "section", closer);
+}
+
 /* closer: the bracket that ends it; -1: the end of the file. */
 static enum status read_members(struct reading *r, struct tree *t, int closer)
 {
 	enum status s = skip(r);
 	while (!s && reading_peek(r, 0) != closer) {
 		if (r->at == r->end)
-			return status_fail(STATUS_INPUT, "%s:%d:%d: a %s begins here and does not end: '%c' is missing",
-			                   r->f->where, t->line, t->column, t->kind == TREE_LIST ? "list" : "section",
-			                   closer);
+			return fail_open(r, t, closer);
 		s = t->kind == TREE_LIST ? read_element(r, t) : read_pair(r, t);
 		if (!s)
 			s = skip_comma(r, closer);

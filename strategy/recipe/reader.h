@@ -21,9 +21,9 @@ struct recipe_section {
 	const char *path, *kind; /* "strict", "open", "free", "apart": a file of its own */
 };
 
-/* A model by another program's name. */
+/* A model by another program's name. "" as the model: none here is like it, for what is otherwise there. */
 struct recipe_flavor {
-	const char *name, *flavor, *model;
+	const char *name, *flavor, *model, *otherwise;
 };
 
 struct recipe_table {
@@ -46,6 +46,10 @@ const struct recipe_gone *table_gone(const struct recipe_table *t, const char *p
 const char *table_section(const struct recipe_table *t, const char *path);
 /* The i-th key that has another name today (renamed.def); NULL past the last. */
 const struct recipe_renamed *recipe_renamed_at(int i);
+/* The size of this name, of this family or of one that has the same sizes; NULL: there is none. */
+const struct recipe_flavor *table_flavor(const struct recipe_table *t, const char *name, const char *flavor);
+/* The sizes of a family, "8B|70B"; "": none is listed. */
+const char *table_flavors(const struct recipe_table *t, struct arena *a, const char *name);
 const struct recipe_renamed *table_renamed(const struct recipe_table *t, const char *path); /* NULL: none */
 /* " (did you mean stage?)", " (it is eval_strategy today)", or "". */
 const char *table_near(const struct recipe_table *t, struct arena *a, const char *path);
@@ -107,6 +111,11 @@ struct torchtitan_mesh {
 	int64_t data, ranks; /* copies × shard, and all of them; 0: it depends on a number of ranks that is not known */
 };
 struct torchtitan_mesh torchtitan_mesh(const struct recipe *r);
+#define TORCHTITAN_FLAVOR "debugmodel" /* by default */
+#define TORCHTITAN_EXPERIMENTS                                                                                         \
+	"simple_fsdp.llama3|simple_fsdp.deepseek_v3|vlm|compiler_toolkit.deepseek_v3|compiler_toolkit.llama3|"         \
+	"transformers_modeling_backend|autoparallel.llama3|autoparallel.deepseek_v3|"                                  \
+	"autoparallel.local_map_deepseek_v3"
 void judge_torchtitan(struct recipe *r);
 enum status take_torchtitan(struct recipe *r);
 /* judge_trainer.c, take_trainer.c: and of Trainer's arguments. */

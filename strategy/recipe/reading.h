@@ -8,6 +8,7 @@ struct reading {
 	struct arena *arena;
 	struct tree_file *f;
 	const char *at, *end, *line_begin;
+	const struct tree *unquoted; /* the first text without quotes that ends a bracket which it does not begin */
 	int line, depth;
 };
 

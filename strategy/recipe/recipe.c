@@ -77,6 +77,19 @@ static const char *without_what(const struct recipe *r, const struct recipe_key 
 	                                        : does_not_apply(r, k);
 }
 
+/* What every plan is like, after "as" or "those". */
+static const char *as_usual(struct recipe *r, const struct recipe_key *k, const char *with)
+{
+	bool none = !*k->value || !strcmp(k->value, "null");
+	return none ? "without it" : arena_print(&r->arena, "%s %s", with, k->value);
+}
+
+static bool has_its_type(struct recipe *r, const struct recipe_line *l)
+{
+	const char *want;
+	return type_holds(l->key->type, l->value, &r->arena, &want);
+}
+
 static void take_value(struct recipe *r, struct recipe_line *l)
 {
 	const struct recipe_key *k = l->key;
@@ -98,13 +111,14 @@ static void take_value(struct recipe *r, struct recipe_line *l)
 	} else if (k->here == HERE_NOTED) {
 		l->state = STATE_NOTED;
 		l->here = "not in the figures";
-		recipe_note(r, l->value, "%s %s: not in the figures, which are those of %s (%s)", l->path, shown,
-		            k->value, k->there);
+		recipe_note(r, l->value, "%s %s: not in the figures, which are those %s (%s)", l->path, shown,
+		            as_usual(r, k, "of"), k->there);
 	} else {
 		l->state = STATE_REFUSED;
 		l->here = "refused";
-		recipe_bar(r, l->value, "%s: %s cannot be said here; every plan is as with %s (%s)", l->path, shown,
-		           k->value, k->there);
+		if (has_its_type(r, l)) /* of another judge_value says what is wrong */
+			recipe_bar(r, l->value, "%s: %s cannot be said here; every plan is as %s (%s)", l->path, shown,
+			           as_usual(r, k, "with"), k->there);
 	}
 }
 

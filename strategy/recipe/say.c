@@ -61,11 +61,6 @@ void recipe_refuse(struct recipe *r, const char *by, const struct tree *from, co
 	WITH_ARGS(format, remark(r, &r->refusals, by, from, format, args));
 }
 
-void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
-{
-	WITH_ARGS(format, remark(r, &r->barriers, NULL, from, format, args));
-}
-
 void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
 {
 	WITH_ARGS(format, remark(r, &r->notes, NULL, from, format, args));
@@ -73,12 +68,29 @@ void recipe_note(struct recipe *r, const struct tree *from, const char *format, 
 
 /* ---- lines ---- */
 
+static const char refused[] = "refused";
+
 static struct recipe_line *line_of(const struct recipe *r, const struct tree *from)
 {
 	for (int i = 0; from && i < r->line_count; i++)
 		if (r->lines[i].value == from)
 			return &r->lines[i];
 	return NULL;
+}
+
+/* Of a line that says nothing else. */
+static void refuse_line(struct recipe_line *l)
+{
+	if (l && l->state == STATE_TAKEN && !*l->here) {
+		l->state = STATE_REFUSED;
+		l->here = refused;
+	}
+}
+
+void recipe_bar(struct recipe *r, const struct tree *from, const char *format, ...)
+{
+	WITH_ARGS(format, remark(r, &r->barriers, NULL, from, format, args));
+	refuse_line(line_of(r, from));
 }
 
 bool recipe_is_said(const struct recipe *r, const struct tree *from)
@@ -98,7 +110,11 @@ static void say(struct recipe *r, const struct tree *from, const char *format, v
 	char text[300];
 	struct recipe_line *l = line_of(r, from);
 	status_format(text, sizeof text, format, args);
-	if (l && l->state != STATE_WRONG)
+	if (l && l->state == STATE_REFUSED && !strcmp(l->here, refused)) { /* it is said more exactly */
+		l->state = STATE_TAKEN;
+		l->here = "";
+	}
+	if (l && l->state != STATE_WRONG && strcmp(l->here, text) != 0)
 		l->here = *l->here ? arena_print(&r->arena, "%s, %s", l->here, text) : arena_copy(&r->arena, text);
 }
 

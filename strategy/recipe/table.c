@@ -18,7 +18,7 @@
 #define ALIAS(path, to)
 #define OLD(path, to, type, what)
 #define GONE(path, what)
-#define FLAVOR(name, flavor, model)
+#define FLAVOR(name, flavor, model, otherwise)
 
 #undef KEY
 #define KEY(path, type, fallback, here, value, there) {path, type, fallback, HERE_##here, value, there},
@@ -69,12 +69,12 @@ static const struct recipe_alias trainer_aliases[] = {
 #define ALIAS(path, to)
 
 #undef FLAVOR
-#define FLAVOR(name, flavor, model) {name, flavor, model},
+#define FLAVOR(name, flavor, model, otherwise) {name, flavor, model, otherwise},
 static const struct recipe_flavor torchtitan_flavors[] = {
 #include "strategy/recipe/torchtitan.def"
 };
 #undef FLAVOR
-#define FLAVOR(name, flavor, model)
+#define FLAVOR(name, flavor, model, otherwise)
 
 #undef OLD
 #define OLD(path, to, type, what) {path, to, type, what},
@@ -452,6 +452,30 @@ bool type_holds(const char *type, const struct tree *v, struct arena *a, const c
 }
 
 /* ---- values that a row names ---- */
+
+/* llama3_ft, which bears faults, has the sizes of llama3. */
+static bool is_of_family(const struct recipe_flavor *f, const char *name)
+{
+	size_t n = strlen(f->name);
+	return !strncmp(f->name, name, n) && (!name[n] || !strcmp(name + n, "_ft"));
+}
+
+const struct recipe_flavor *table_flavor(const struct recipe_table *t, const char *name, const char *flavor)
+{
+	for (const struct recipe_flavor *f = t->flavors; f < t->flavors + t->flavor_count; f++)
+		if (is_of_family(f, name) && !strcmp(f->flavor, flavor))
+			return f;
+	return NULL;
+}
+
+const char *table_flavors(const struct recipe_table *t, struct arena *a, const char *name)
+{
+	const char *words = "";
+	for (const struct recipe_flavor *f = t->flavors; f < t->flavors + t->flavor_count; f++)
+		if (is_of_family(f, name))
+			words = arena_print(a, "%s%s%s", words, *words ? "|" : "", f->flavor);
+	return words;
+}
 
 static bool list_same(const struct tree *v, const char *text)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "strategy/base/keys.h"
 #include "strategy/recipe/reader.h"
 #include "strategy/settings/software.h"
 
@@ -18,20 +19,33 @@ static bool is_text(const struct tree *v, const char *word)
 
 /* ---- the model ---- */
 
-/* An argument stands for the file's model: the file knows it by the name that torchtitan has for it. */
+/* The model by the name that torchtitan has for it. */
+static void take_flavor(struct recipe *r, const struct tree *at, const char *name, const char *flavor)
+{
+	const struct recipe_flavor *f = table_flavor(r->table, name, flavor);
+	const char *otherwise = f ? f->otherwise : "";
+	if (f && *f->model)
+		recipe_set(r, SETTING_MODEL, at, "%s", f->model);
+	else if (f)
+		recipe_bar(r, at, "model: %s %s is %s, which cannot be said here; {model} gives one in its place", name,
+		           flavor, otherwise);
+	else
+		recipe_bar(r, at, "model: %.40s %.40s is not known here by this name: give {model}", name, flavor);
+	if (f && *f->model && *otherwise)
+		recipe_note(r, at, "model: there %s; here every token attends to all before it in its sample", otherwise);
+}
+
+/* An argument stands for the file's model. */
 static void take_model(struct recipe *r)
 {
 	const struct tree *name = recipe_find(r, "model.name"), *flavor = recipe_find(r, "model.flavor");
-	const char *family = name && name->kind == TREE_TEXT ? name->text : "llama3",
-	           *size = flavor && flavor->kind == TREE_TEXT ? flavor->text : "debugmodel", *model = "";
-	for (int i = 0; i < r->table->flavor_count; i++)
-		if (!strcmp(r->table->flavors[i].name, family) && !strcmp(r->table->flavors[i].flavor, size))
-			model = r->table->flavors[i].model;
-	if (!r->question.model && *model)
-		recipe_set(r, SETTING_MODEL, flavor ? flavor : name, "%s", model);
+	const char *family = name && name->kind == TREE_TEXT ? name->text : "llama3";
+	if (word_find(TORCHTITAN_EXPERIMENTS, family) >= 0)
+		recipe_bar(r, name, "model.name: %s is one of torchtitan's experiments, which shard in ways of their own",
+		           family);
 	else if (!r->question.model)
-		recipe_bar(r, flavor ? flavor : name, "model: %.40s %.40s is not known here by this name: give {model}",
-		           family, size);
+		take_flavor(r, flavor ? flavor : name, family,
+		            flavor && flavor->kind == TREE_TEXT ? flavor->text : TORCHTITAN_FLAVOR);
 	recipe_say(r, name, r->question.model ? "{model} says it" : "with model.flavor");
 	if (r->question.model)
 		recipe_say(r, flavor, "{model} says it");

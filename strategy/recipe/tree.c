@@ -71,15 +71,30 @@ const char *tree_path(struct arena *a, const struct tree *t)
 	return arena_print(a, "%s%s%s%s%s", before, *before ? "." : "", quote, t->key, quote);
 }
 
+enum { SHOWN = 40 };
+
+/* As many of its first elements as there is room for. */
+static const char *list_shown(struct arena *a, const struct tree *list)
+{
+	const char *shown = "[";
+	for (const struct tree *t = list->first; t; t = t->next) {
+		const char *between = t == list->first ? "" : ", ", *next = tree_shown(a, t);
+		bool fits = strlen(shown) + strlen(next) < SHOWN;
+		shown = arena_print(a, "%s%s%s", shown, between, fits ? next : "…");
+		if (!fits)
+			break;
+	}
+	return arena_print(a, "%s]", shown);
+}
+
 const char *tree_shown(struct arena *a, const struct tree *t)
 {
-	enum { SHOWN = 40 };
 	size_t length = t->text ? strlen(t->text) : 0, most = length;
 	switch (t->kind) {
 	case TREE_NULL:
 		return "null";
 	case TREE_LIST:
-		return t->first ? "[…]" : "[]";
+		return list_shown(a, t);
 	case TREE_OBJECT:
 		return t->first ? "{…}" : "{}";
 	default:

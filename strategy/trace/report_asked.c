@@ -64,21 +64,50 @@ static bool has_pair(const char *specification, const char *pair)
 	return false;
 }
 
-/* Those that the model would not have without them: a plan's text says all that there are. */
+/* Those that the model does not have by its name alone, or all of them. */
+static void list_keys(const struct model *plain, const char *given, bool all, char *out, size_t size)
+{
+	char keys[sizeof((struct settings *)0)->model], *rest = keys;
+	snprintf(keys, sizeof keys, "%s", given);
+	*out = 0;
+	for (char *pair; (pair = strsep(&rest, ",:"));) {
+		size_t at = strlen(out);
+		if (*pair && (all || !has_pair(plain->specification, pair)))
+			snprintf(out + at, size - at, "%s%s", at ? "," : "", pair);
+	}
+}
+
+/* Is it the same model with these keys alone? */
+static bool suffices(const char *name, const char *keys, const char *model)
+{
+	struct model a, b;
+	char text[2 * sizeof((struct settings *)0)->model];
+	snprintf(text, sizeof text, "%s%s%s", name, *keys ? ":" : "", keys);
+	if (model_open(&a, text, 0))
+		return false;
+	bool same = !model_open(&b, model, 0);
+	if (same) {
+		same = !strcmp(a.specification, b.specification);
+		model_release(&b);
+	}
+	model_release(&a);
+	return same;
+}
+
+/* A plan's text says all keys that there are: shown are those that the model would not have without them. A key may
+ * have the name's own value and be needed: with other heads kv_heads is no longer what it was. */
 static void print_keys(const char *model, char *out, size_t size)
 {
 	struct model plain;
-	char name[64], keys[sizeof((struct settings *)0)->model], *rest = keys;
+	char name[sizeof((struct settings *)0)->model];
+	const char *keys = keys_of(model);
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(model, ":"), model);
-	snprintf(keys, sizeof keys, "%s", keys_of(model));
 	*out = 0;
 	if (!*keys || model_open(&plain, name, 0))
 		return;
-	for (char *pair; (pair = strsep(&rest, ",:"));) {
-		size_t at = strlen(out);
-		if (*pair && !has_pair(plain.specification, pair))
-			snprintf(out + at, size - at, "%s%s", at ? "," : "", pair);
-	}
+	list_keys(&plain, keys, false, out, size);
+	if (!suffices(name, out, model))
+		list_keys(&plain, keys, true, out, size);
 	model_release(&plain);
 }
 

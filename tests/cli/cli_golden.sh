@@ -27,6 +27,18 @@ same cli_compare.txt compare --model gpt2-124m --ranks 8 --precision bf16 --clus
 same cli_advise.txt advise --model gpt2-774m --ranks 4 --batch 64 --cluster v100-16gb --strategy ddp,zero2,zero3
 same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --cluster v100-32gb --precision fp16 \
 	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
+# Clusters by a count of their devices: ranks are as many, and nodes have as many as a node has.
+same cli_sim_counted.txt sim --model gpt2-124m --strategy zero3 --precision bf16 --cluster 2x8xh100
+same cli_sim_counted.txt sim --model gpt2-124m --strategy zero3 --precision bf16 --cluster h100:node=8 --ranks 16
+same cli_advise_counted.txt advise --model gpt2-774m --batch 64 --cluster 8xH100 --strategy ddp,zero2,zero3
+counted() {
+	local said=$1
+	shift
+	"$SHARDLAB" "$@" 2>&1 >/dev/null | grep -qxF "$said" || complain "shardlab $* does not say: $said"
+}
+counted 'ranks by --cluster 2x8xh100: 16' sim --cluster 2x8xh100
+counted 'ranks by --cluster 4×l4: 4' compare --cluster 4×l4 --strategy ddp
+counted 'ranks by --cluster 2xp4d.24xlarge: 16' sim --cluster 2xp4d.24xlarge
 same cli_collective.txt collective ring-all-reduce --ranks 5 --bytes 40
 same cli_collective_many.txt collective ring-all-reduce --ranks 1024 --bytes 1GB --cluster a100-80gb
 same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64B

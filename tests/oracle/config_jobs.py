@@ -2,7 +2,7 @@
 
 A file of torchtitan's goes as far as a job of 8 ranks does before it has a GPU: ConfigManager, ParallelDims, the mesh's
 and the batch's own asserts (train.py, lines 195-215, and parallelize_llama's), the checkpoints and the optimizer of a
-model of one layer, the schedule of a pipeline, and the flavors of llama3.
+model of one layer, the schedule of a pipeline, and the flavors of models.
 
 Arguments of Trainer's go as far as TrainingArguments of one process; then what Trainer.__init__ refuses of them, and
 DeepSpeed's own judgement of what they make of its configuration. A GPU that knows bf16 and TF32 is taken for granted.
@@ -47,12 +47,18 @@ def quiet(function, *arguments):
 
 # ---- torchtitan ----
 
-def flavors():
-    """The keys of llama3_args: importing the module needs what torchtitan reads data with."""
-    tree = ast.parse((package() / "models/llama3/__init__.py").read_text())
+def flavors(family):
+    """The keys of llama3_args, say: importing the module needs what torchtitan reads data with."""
+    folder = family.removesuffix("_ft")
+    tree = ast.parse((package() / f"models/{folder}/__init__.py").read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and node.targets[0].id == "llama3_args":
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").endswith(("_args", "_configs")):
             return [key.value for key in node.value.keys]
+
+
+def experiments():
+    tree = ast.parse((package() / "experiments/__init__.py").read_text())
+    return {name.value for name in tree.body[-1].value.args[0].elts}
 
 
 class Block(torch.nn.Module):
@@ -76,8 +82,9 @@ def run_torchtitan(path):
     batch = t.global_batch_size if t.global_batch_size >= 0 else t.local_batch_size * data
     assert batch > 0 and batch % (t.local_batch_size * data) == 0 and batch // (t.local_batch_size * data) > 0
     assert t.seq_len % dims.seq_len_divisor == 0
-    assert config.model.name in FAMILIES, config.model.name
-    assert config.model.name != "llama3" or config.model.flavor in flavors(), config.model.flavor
+    if config.model.name not in experiments():
+        assert config.model.name in FAMILIES, config.model.name
+        assert config.model.flavor in flavors(config.model.name), config.model.flavor
     for dtype in t.dtype, t.mixed_precision_param, t.mixed_precision_reduce:
         TORCH_DTYPE_MAP[dtype]
     compiled = config.compile.enable and "model" in config.compile.components
@@ -104,8 +111,12 @@ def compare_torchtitan(rows):
     wrong += [f"{path}: in torchtitan or here alone" for path in mine.keys() ^ theirs.keys()]
     wrong += [f"{path}: '{row[1]}' with default '{row[2]}', and JobConfig has {theirs[path]}"
               for path, row in mine.items() if path in theirs and (row[1].replace("|inf", ""), row[2]) != theirs[path]]
-    known = [row[1] for row in rows("FLAVOR", table) if row[0] == "llama3"]
-    wrong += [f"llama3 {name}: there or here alone" for name in set(known) ^ set(flavors())]
+    known = {(row[0], row[1]) for row in rows("FLAVOR", table)}
+    theirs = {(family, flavor) for family in FAMILIES if family != "llama3_ft" for flavor in flavors(family)}
+    wrong += [f"{family} {flavor}: there or here alone" for family, flavor in known ^ theirs]
+    mine = re.search(r"#define TORCHTITAN_EXPERIMENTS(.*?)\n\S", (table.parent / "reader.h").read_text(), re.S)[1]
+    wrong += [f"{name}: an experiment there or here alone"
+              for name in set("".join(re.findall('"(.*?)"', mine)).split("|")) ^ experiments()]
     return wrong
 
 

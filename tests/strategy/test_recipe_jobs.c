@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/model/model.h"
 #include "strategy/recipe/reader.h"
 #include "tests/support/recipe_settings.h"
 #include "tests/support/refusal.h"
@@ -175,6 +176,42 @@ START_LOOP_TEST(every_key_has_a_case, 0, COUNT(judges))
 	}
 }
 
+/* Its own sizes: those of llama3 and qwen3 as their makers count them, the small ones as torchtitan prints them. */
+START_TEST(models_of_torchtitan_have_as_many_parameters_as_there)
+{
+	static const struct {
+		const char *name, *flavor;
+		int64_t parameters;
+	} sizes[] = {{"llama3", "8B", 8030261248},
+	             {"llama3", "70B", 70553706496},
+	             {"llama3", "405B", 405853388800},
+	             {"llama3", "debugmodel", 6163712},
+	             {"qwen3", "0.6B", 596049920},
+	             {"qwen3", "1.7B", 1720574976},
+	             {"qwen3", "4B", 4022468096},
+	             {"qwen3", "8B", 8190735360},
+	             {"qwen3", "14B", 14768307200},
+	             {"qwen3", "32B", 32762123264},
+	             {"qwen3", "debugmodel", 31987968}};
+	const struct recipe_table *t = recipe_tables[RECIPE_TORCHTITAN];
+	for (int i = 0; i < COUNT(sizes); i++) {
+		const struct recipe_flavor *f = table_flavor(t, sizes[i].name, sizes[i].flavor);
+		struct model m;
+		ck_assert_ptr_nonnull(f);
+		must(model_open(&m, f->model, 0));
+		ck_assert_msg(m.parameters == sizes[i].parameters, "%s %s: %lld", f->name, f->flavor,
+		              (long long)m.parameters);
+		model_release(&m);
+	}
+	for (int i = 0; i < t->flavor_count; i++) { /* each is said, or why not */
+		const struct recipe_flavor *f = &t->flavors[i];
+		bool counted = false;
+		for (int k = 0; k < COUNT(sizes); k++)
+			counted |= !strcmp(table_flavor(t, sizes[k].name, sizes[k].flavor)->model, f->model);
+		ck_assert_msg(*f->model ? counted : *f->otherwise != 0, "%s %s", f->name, f->flavor);
+	}
+}
+
 /* What nobody may take for Trainer's word, or for a number of ranks. */
 START_TEST(a_file_is_said_for_what_it_is)
 {
@@ -184,7 +221,9 @@ START_TEST(a_file_is_said_for_what_it_is)
 	} files[] = {{RECIPE_TRAINER, "{\"output_dir\": \"y\", \"model_name_or_path\": \"x\"}",
 	              "model_name_or_path is an argument of a training script"},
 	             {RECIPE_TORCHTITAN, "[job]",
-	              "data_parallel_shard_degree is -1 by default: FSDP over all ranks that the other degrees leave"}};
+	              "data_parallel_shard_degree is -1 by default: FSDP over all ranks that the other degrees leave"},
+	             {RECIPE_TORCHTITAN, "model.flavor = '8B_flex'",
+	              "model: there attention ends where a document does; here every token attends to all before it"}};
 	for (int i = 0; i < COUNT(files); i++) {
 		const struct recipe_question q = {.reader = files[i].reader};
 		const char *where = files[i].reader == RECIPE_TORCHTITAN ? "f.toml" : "f.json";

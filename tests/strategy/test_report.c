@@ -56,6 +56,13 @@ START_TEST(what_was_asked_for_is_said)
 	report_from_plan(&r, made_plan("gpt:layers=2,width=32,heads=2,context=128,vocabulary=256 ddp ranks=2"));
 	ck_assert_str_eq(r.asked.model_keys, "layers=2,width=32,heads=2");
 	report_release(&r);
+	/* One with the name's own value is, where another key would change it: kv_heads, where heads are others. */
+	report_from_plan(&r, made_plan("llama:layers=2,heads=8,width=64,kv_heads=4,head_size=32 ddp ranks=2"));
+	ck_assert_str_eq(r.asked.model_keys, "layers=2,heads=8,width=64,kv_heads=4,head_size=32");
+	report_release(&r);
+	report_from_plan(&r, made_plan("llama:layers=2,heads=8,kv_heads=4 ddp ranks=2"));
+	ck_assert_str_eq(r.asked.model_keys, "layers=2");
+	report_release(&r);
 	/* The settings that fp16's rule fills in were not asked for. */
 	report_from_plan(&r, made_plan("mlp ddp ranks=2 precision=fp16"));
 	ck_assert_str_eq(r.asked.model_keys, "");
