@@ -281,7 +281,8 @@ static enum status unknown(const char *name)
 	struct near near = {.typed = name};
 	char counted[LINKS_MISCOUNTED];
 	if (links_miscounted(name, counted))
-		return status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s' (did you mean %s?)", name, counted);
+		return status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s' (did you mean %s?)", name,
+		                   counted);
 	cluster_list(near_line, &near);
 	return status_fail(
 	        STATUS_INPUT,

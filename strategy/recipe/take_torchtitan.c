@@ -32,7 +32,8 @@ static void take_flavor(struct recipe *r, const struct tree *at, const char *nam
 	else
 		recipe_bar(r, at, "model: %.40s %.40s is not known here by this name: give {model}", name, flavor);
 	if (f && *f->model && *otherwise)
-		recipe_note(r, at, "model: there %s; here every token attends to all before it in its sample", otherwise);
+		recipe_note(r, at, "model: there %s; here every token attends to all before it in its sample",
+		            otherwise);
 }
 
 /* An argument stands for the file's model. */
@@ -41,7 +42,8 @@ static void take_model(struct recipe *r)
 	const struct tree *name = recipe_find(r, "model.name"), *flavor = recipe_find(r, "model.flavor");
 	const char *family = name && name->kind == TREE_TEXT ? name->text : "llama3";
 	if (word_find(TORCHTITAN_EXPERIMENTS, family) >= 0)
-		recipe_bar(r, name, "model.name: %s is one of torchtitan's experiments, which shard in ways of their own",
+		recipe_bar(r, name,
+		           "model.name: %s is one of torchtitan's experiments, which shard in ways of their own",
 		           family);
 	else if (!r->question.model)
 		take_flavor(r, flavor ? flavor : name, family,

@@ -182,17 +182,11 @@ START_TEST(models_of_torchtitan_have_as_many_parameters_as_there)
 	static const struct {
 		const char *name, *flavor;
 		int64_t parameters;
-	} sizes[] = {{"llama3", "8B", 8030261248},
-	             {"llama3", "70B", 70553706496},
-	             {"llama3", "405B", 405853388800},
-	             {"llama3", "debugmodel", 6163712},
-	             {"qwen3", "0.6B", 596049920},
-	             {"qwen3", "1.7B", 1720574976},
-	             {"qwen3", "4B", 4022468096},
-	             {"qwen3", "8B", 8190735360},
-	             {"qwen3", "14B", 14768307200},
-	             {"qwen3", "32B", 32762123264},
-	             {"qwen3", "debugmodel", 31987968}};
+	} sizes[] = {
+	        {"llama3", "8B", 8030261248},      {"llama3", "70B", 70553706496},   {"llama3", "405B", 405853388800},
+	        {"llama3", "debugmodel", 6163712}, {"qwen3", "0.6B", 596049920},     {"qwen3", "1.7B", 1720574976},
+	        {"qwen3", "4B", 4022468096},       {"qwen3", "8B", 8190735360},      {"qwen3", "14B", 14768307200},
+	        {"qwen3", "32B", 32762123264},     {"qwen3", "debugmodel", 31987968}};
 	const struct recipe_table *t = recipe_tables[RECIPE_TORCHTITAN];
 	for (int i = 0; i < COUNT(sizes); i++) {
 		const struct recipe_flavor *f = table_flavor(t, sizes[i].name, sizes[i].flavor);

@@ -213,9 +213,9 @@ START_TEST(counted_devices)
 	            {"2xp4d.24xlarge", "p4d.24xlarge", 16, true},
 	            {"2x4xp4d.24xlarge", "p4d.24xlarge:node=4", 8, true},
 	            {"8xno-such-card", "no-such-card:node=8", 8, false}};
-	static const char *const others[] = {"h100",  "x8",          "0xh100",
-	                                     "8x",    "8x./a.yaml",  "123456xh100",
-	                                     "8h100", "4xmine.yaml", "4xmine.yml:link=50GB",
+	static const char *const others[] = {"h100",   "x8",          "0xh100",
+	                                     "8x",     "8x./a.yaml",  "123456xh100",
+	                                     "8h100",  "4xmine.yaml", "4xmine.yml:link=50GB",
 	                                     "8xlocal"};
 	struct links_count count;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
