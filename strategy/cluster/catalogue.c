@@ -143,13 +143,16 @@
 #define A10G DEVICE("80", "23028MiB", "1000MiB", "600e9")
 #define A10G_COMPUTE PEAKS("31.5e12", BOTH16, ", tf32: 35e12", "70e12", "35e12")
 
-#define ENTRY(name, what, text)                                                                                        \
+#define ROW(name, what, text, machine)                                                                                 \
 	{                                                                                                              \
-		name, what, "name: " name "\nabout: '" what "'\n" text                                                 \
+		name, what, "name: " name "\nabout: '" what "'\n" text, machine                                        \
 	}
+#define ENTRY(name, what, text) ROW(name, what, text, false)
+#define MACHINE(name, what, text) ROW(name, what, text, true)
 
 static const struct {
 	const char *name, *what, *text;
+	bool machine; /* bought or rented as a whole: it has as many devices as it has */
 } entries[] = {
         ENTRY("laptop", "2 CPU cores, 8 GB, one rank a core: the same everywhere, for examples",
               "kind: cpu\n"
@@ -167,8 +170,8 @@ static const struct {
               DGX1 DEVICE("80", "16160MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
         ENTRY("v100-32gb", "DGX-1: 8 V100 with 32 GB, NVLink, 4 × 100 Gb/s",
               DGX1 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
-        ENTRY("dgx-2", "16 V100 with 32 GB, NVLink, 8 × 100 Gb/s: what the ZeRO paper used",
-              DGX2 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "8", "12e9") V100_COMPUTE),
+        MACHINE("dgx-2", "16 V100 with 32 GB, NVLink, 8 × 100 Gb/s: what the ZeRO paper used",
+                DGX2 DEVICE("80", "32320MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "8", "12e9") V100_COMPUTE),
         ENTRY("a100-40gb", "DGX A100: 8 A100 with 40 GB, NVLink, 8 × 200 Gb/s",
               DGX_A100("1TB") DEVICE("108", "40537MiB", "1966MiB", "1555e9") LINKS("240e9", "24e9", "8", "25e9")
                       A100_COMPUTE),
@@ -223,62 +226,75 @@ static const struct {
         ENTRY("rtx-pro-6000", "8 RTX PRO 6000 with 96 GB, PCIe, 400 Gb/s",
               SERVER("blackwell", "8") DEVICE("188", "97887MiB", "1200MiB", "1792e9")
                       LINKS_PCIE("42e9", "48e9", "1", "50e9") RTX_PRO_6000_COMPUTE),
-        ENTRY("p3dn.24xlarge", "AWS: 8 V100 with 32 GB, NVLink, 100 Gb/s",
-              HOST_V100("48", "768GiB") V100_32 LINKS("120e9", "12e9", "1", "12e9") V100_COMPUTE),
-        ENTRY("p3.16xlarge", "AWS: 8 V100 with 16 GB, NVLink, 25 Gb/s",
-              HOST_V100("32", "488GiB") V100_16 LINKS("120e9", "3e9", "1", "12e9") V100_COMPUTE),
-        ENTRY("p4d.24xlarge", "AWS: 8 A100 with 40 GB, NVLink, 4 × 100 Gb/s",
-              HOST_A100("48", "1152GiB") A100_40 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
-        ENTRY("p4de.24xlarge", "AWS: 8 A100 with 80 GB, NVLink, 4 × 100 Gb/s",
-              HOST_A100("48", "1152GiB") A100_80 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
-        ENTRY("p5.48xlarge", "AWS: 8 H100, NVLink, 32 × 100 Gb/s",
-              HOST_8("hopper", "96", "2048GiB") H100_80 LINKS("370.8e9", "12e9", "32", "55.4e9") H100_COMPUTE),
-        ENTRY("p5en.48xlarge", "AWS: 8 H200, NVLink, 16 × 200 Gb/s",
-              HOST_8("hopper", "96", "2048GiB") H200_141 LINKS("370.8e9", "24e9", "16", "55.4e9") H100_COMPUTE),
-        ENTRY("p6-b200.48xlarge", "AWS: 8 B200, NVLink, 8 × 400 Gb/s",
-              HOST_8("blackwell", "96", "2048GiB") B200_180 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
-        ENTRY("g4dn.12xlarge", "AWS: 4 T4 with 16 GB, PCIe, 50 Gb/s",
-              HOST_PCIE("turing", "4", "24", "192GiB") T4_16 LINKS_PCIE("10e9", "6e9", "1", "12e9") T4_COMPUTE),
-        ENTRY("g5.12xlarge", "AWS: 4 A10G with 24 GB, PCIe, 40 Gb/s",
-              HOST_PCIE("ampere", "4", "24", "192GiB") A10G LINKS_PCIE("20e9", "4.8e9", "1", "25e9") A10G_COMPUTE),
-        ENTRY("g5.48xlarge", "AWS: 8 A10G with 24 GB, PCIe, 100 Gb/s",
-              HOST_PCIE("ampere", "8", "96", "768GiB") A10G LINKS_PCIE("20e9", "12e9", "1", "25e9") A10G_COMPUTE),
-        ENTRY("g6.48xlarge", "AWS: 8 L4 with 24 GB, PCIe, 100 Gb/s",
-              HOST_PCIE("ada", "8", "96", "768GiB") L4_24 LINKS_PCIE("20e9", "12e9", "1", "25e9") L4_COMPUTE),
-        ENTRY("g6e.48xlarge", "AWS: 8 L40S with 48 GB, PCIe, 4 × 100 Gb/s",
-              HOST_PCIE("ada", "8", "96", "1536GiB") L40S_48 LINKS_PCIE("20e9", "12e9", "4", "25e9") L40S_COMPUTE),
-        ENTRY("a2-highgpu-8g", "Google Cloud: 8 A100 with 40 GB, NVLink, 100 Gb/s",
-              HOST_A100("48", "680GiB") A100_40 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
-        ENTRY("a2-ultragpu-8g", "Google Cloud: 8 A100 with 80 GB, NVLink, 100 Gb/s",
-              HOST_A100("48", "1360GiB") A100_80 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
-        ENTRY("a3-highgpu-8g", "Google Cloud: 8 H100, NVLink, 4 × 200 Gb/s",
-              HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "4", "55.4e9") H100_COMPUTE),
-        ENTRY("a3-megagpu-8g", "Google Cloud: 8 H100, NVLink, 8 × 200 Gb/s",
-              HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "8", "55.4e9") H100_COMPUTE),
-        ENTRY("a3-ultragpu-8g", "Google Cloud: 8 H200, NVLink, 8 × 400 Gb/s",
-              H200_8 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
-        ENTRY("a4-highgpu-8g", "Google Cloud: 8 B200, NVLink, 8 × 400 Gb/s",
-              B200_8 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
-        ENTRY("nd-a100-v4", "Azure: 8 A100 with 40 GB, NVLink, 8 × 200 Gb/s",
-              HOST_A100("96", "900GiB") A100_40 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
-        ENTRY("ndm-a100-v4", "Azure: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
-              HOST_A100("96", "1900GiB") A100_80 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
-        ENTRY("nd-h100-v5", "Azure: 8 H100, NVLink, 8 × 400 Gb/s",
-              HOST_8("hopper", "96", "1900GiB") H100_80 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
-        ENTRY("nd-h200-v5", "Azure: 8 H200, NVLink, 8 × 400 Gb/s",
-              HOST_8("hopper", "96", "1850GiB") H200_141 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
-        ENTRY("nd-mi300x-v5", "Azure: 8 MI300X, xGMI, 8 × 400 Gb/s",
-              HOST_8("cdna3", "96", "1850GiB") MI300X_192 LINKS("312.9e9", "48e9", "8", "55.4e9") MI300X_COMPUTE),
+        MACHINE("p3dn.24xlarge", "AWS: 8 V100 with 32 GB, NVLink, 100 Gb/s",
+                HOST_V100("48", "768GiB") V100_32 LINKS("120e9", "12e9", "1", "12e9") V100_COMPUTE),
+        MACHINE("p3.16xlarge", "AWS: 8 V100 with 16 GB, NVLink, 25 Gb/s",
+                HOST_V100("32", "488GiB") V100_16 LINKS("120e9", "3e9", "1", "12e9") V100_COMPUTE),
+        MACHINE("p4d.24xlarge", "AWS: 8 A100 with 40 GB, NVLink, 4 × 100 Gb/s",
+                HOST_A100("48", "1152GiB") A100_40 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
+        MACHINE("p4de.24xlarge", "AWS: 8 A100 with 80 GB, NVLink, 4 × 100 Gb/s",
+                HOST_A100("48", "1152GiB") A100_80 LINKS("240e9", "12e9", "4", "25e9") A100_COMPUTE),
+        MACHINE("p5.48xlarge", "AWS: 8 H100, NVLink, 32 × 100 Gb/s",
+                HOST_8("hopper", "96", "2048GiB") H100_80 LINKS("370.8e9", "12e9", "32", "55.4e9") H100_COMPUTE),
+        MACHINE("p5en.48xlarge", "AWS: 8 H200, NVLink, 16 × 200 Gb/s",
+                HOST_8("hopper", "96", "2048GiB") H200_141 LINKS("370.8e9", "24e9", "16", "55.4e9") H100_COMPUTE),
+        MACHINE("p6-b200.48xlarge", "AWS: 8 B200, NVLink, 8 × 400 Gb/s",
+                HOST_8("blackwell", "96", "2048GiB") B200_180 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
+        MACHINE("g4dn.12xlarge", "AWS: 4 T4 with 16 GB, PCIe, 50 Gb/s",
+                HOST_PCIE("turing", "4", "24", "192GiB") T4_16 LINKS_PCIE("10e9", "6e9", "1", "12e9") T4_COMPUTE),
+        MACHINE("g5.12xlarge", "AWS: 4 A10G with 24 GB, PCIe, 40 Gb/s",
+                HOST_PCIE("ampere", "4", "24", "192GiB") A10G LINKS_PCIE("20e9", "4.8e9", "1", "25e9") A10G_COMPUTE),
+        MACHINE("g5.48xlarge", "AWS: 8 A10G with 24 GB, PCIe, 100 Gb/s",
+                HOST_PCIE("ampere", "8", "96", "768GiB") A10G LINKS_PCIE("20e9", "12e9", "1", "25e9") A10G_COMPUTE),
+        MACHINE("g6.48xlarge", "AWS: 8 L4 with 24 GB, PCIe, 100 Gb/s",
+                HOST_PCIE("ada", "8", "96", "768GiB") L4_24 LINKS_PCIE("20e9", "12e9", "1", "25e9") L4_COMPUTE),
+        MACHINE("g6e.48xlarge", "AWS: 8 L40S with 48 GB, PCIe, 4 × 100 Gb/s",
+                HOST_PCIE("ada", "8", "96", "1536GiB") L40S_48 LINKS_PCIE("20e9", "12e9", "4", "25e9") L40S_COMPUTE),
+        MACHINE("a2-highgpu-8g", "Google Cloud: 8 A100 with 40 GB, NVLink, 100 Gb/s",
+                HOST_A100("48", "680GiB") A100_40 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
+        MACHINE("a2-ultragpu-8g", "Google Cloud: 8 A100 with 80 GB, NVLink, 100 Gb/s",
+                HOST_A100("48", "1360GiB") A100_80 LINKS("240e9", "12e9", "1", "25e9") A100_COMPUTE),
+        MACHINE("a3-highgpu-8g", "Google Cloud: 8 H100, NVLink, 4 × 200 Gb/s",
+                HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "4", "55.4e9") H100_COMPUTE),
+        MACHINE("a3-megagpu-8g", "Google Cloud: 8 H100, NVLink, 8 × 200 Gb/s",
+                HOST_8("hopper", "104", "1872GiB") H100_80 LINKS("370.8e9", "24e9", "8", "55.4e9") H100_COMPUTE),
+        MACHINE("a3-ultragpu-8g", "Google Cloud: 8 H200, NVLink, 8 × 400 Gb/s",
+                H200_8 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+        MACHINE("a4-highgpu-8g", "Google Cloud: 8 B200, NVLink, 8 × 400 Gb/s",
+                B200_8 LINKS("721.8e9", "48e9", "8", "55.4e9") B200_COMPUTE),
+        MACHINE("nd-a100-v4", "Azure: 8 A100 with 40 GB, NVLink, 8 × 200 Gb/s",
+                HOST_A100("96", "900GiB") A100_40 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
+        MACHINE("ndm-a100-v4", "Azure: 8 A100 with 80 GB, NVLink, 8 × 200 Gb/s",
+                HOST_A100("96", "1900GiB") A100_80 LINKS("240e9", "24e9", "8", "25e9") A100_COMPUTE),
+        MACHINE("nd-h100-v5", "Azure: 8 H100, NVLink, 8 × 400 Gb/s",
+                HOST_8("hopper", "96", "1900GiB") H100_80 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+        MACHINE("nd-h200-v5", "Azure: 8 H200, NVLink, 8 × 400 Gb/s",
+                HOST_8("hopper", "96", "1850GiB") H200_141 LINKS("370.8e9", "48e9", "8", "55.4e9") H100_COMPUTE),
+        MACHINE("nd-mi300x-v5", "Azure: 8 MI300X, xGMI, 8 × 400 Gb/s",
+                HOST_8("cdna3", "96", "1850GiB") MI300X_192 LINKS("312.9e9", "48e9", "8", "55.4e9") MI300X_COMPUTE),
 };
 
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
-const char *cluster_catalogue(const char *name)
+/* -1: it has none of this name. */
+static int find(const char *name)
 {
 	for (int i = 0; i < ENTRY_COUNT; i++)
 		if (!strcmp(name, entries[i].name))
-			return entries[i].text;
-	return NULL;
+			return i;
+	return -1;
+}
+
+const char *cluster_catalogue(const char *name)
+{
+	int i = find(name);
+	return i < 0 ? NULL : entries[i].text;
+}
+
+bool cluster_is_machine(const char *name)
+{
+	int i = find(name);
+	return i >= 0 && entries[i].machine;
 }
 
 void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context)

@@ -180,6 +180,8 @@ enum status cluster_local_assumed(struct cluster *c, enum device_kind kind);
 void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context);
 /* The text of an entry, NULL if there is none: a start for a file of one's own. */
 const char *cluster_catalogue(const char *name);
+/* Is the entry a machine that is bought or rented as a whole? Of cards a node has as many as somebody puts there. */
+bool cluster_is_machine(const char *name);
 
 /* ---- reading ---- */
 

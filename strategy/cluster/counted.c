@@ -29,16 +29,11 @@ static int64_t take_count(const char **text)
 	return 0;
 }
 
-/* Whole machines have as many devices as they have; of cards a node has as many as somebody puts there. */
+/* Of each machine that is sold as a whole; 0: the name is a card's, or nobody's. */
 static int64_t devices_of_machine(const char *name)
 {
-	static const char *const makers[] = {"p3", "p4",  "p5",  "p6",  "g4dn", "g5.",
-	                                     "g6", "a2-", "a3-", "a4-", "nd",   "dgx"};
 	struct cluster c;
-	bool machine = false;
-	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-		machine |= !strncmp(name, makers[i], strlen(makers[i]));
-	if (!machine || cluster_open(&c, name, 1))
+	if (!cluster_is_machine(name) || cluster_open(&c, name, 1))
 		return 0;
 	int64_t devices = c.devices;
 	cluster_release(&c);

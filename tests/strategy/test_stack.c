@@ -228,4 +228,24 @@ START_TEST(counted_devices)
 		ck_assert_msg(!links_counted(others[i], &count), "%s", others[i]);
 }
 
+/* Whoever rents a machine out says so first. */
+static void check_machine(void *context, const char *name, const char *what)
+{
+	static const char *const makers[] = {"AWS: ", "Google Cloud: ", "Azure: "};
+	int *machines = context;
+	bool rented = false;
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+		rented |= !strncmp(what, makers[i], strlen(makers[i]));
+	ck_assert_msg(cluster_is_machine(name) == (rented || !strcmp(name, "dgx-2")), "%s", name);
+	*machines += rented;
+}
+
+START_TEST(rented_machines_are_whole)
+{
+	int machines = 0;
+	cluster_list(check_machine, &machines);
+	ck_assert_int_gt(machines, 0);
+	ck_assert(!cluster_is_machine("p4")); /* the beginning of a name */
+}
+
 SUITE("stacks", 0)
