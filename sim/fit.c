@@ -17,6 +17,7 @@ struct fit_search {
 	enum phase phase;
 	int doublings;
 	bool found_sure;
+	int64_t exact; /* operations of a step: up to so many it is simulated as it is */
 	struct report_change best;
 	char cluster[];
 };
@@ -117,12 +118,11 @@ static void forget(struct fit_search *f)
 }
 
 /* The step of many micro-batches whose two short steps took part in the search is not simulated once more, where that
- * would take longer than all of the search: each further micro-batch takes as long as the one before, to the rounding
- * of nanoseconds. */
+ * would take longer than all of the search: each further micro-batch takes as long as the one before, without stages to
+ * the rounding of nanoseconds. */
 static int64_t step_as_it_is(struct fit_search *f, const struct found *x)
 {
-	enum { LONG = 1000000 };
-	return x->price > LONG ? x->step : grid_search_time(&f->search, &x->place, true, NULL);
+	return x->price > f->exact ? x->step : grid_search_time(&f->search, &x->place, true, NULL);
 }
 
 /* The best one is simulated as it is; if it does not hold what it promised, the next one is. */
@@ -163,11 +163,13 @@ static void try_ranks(struct fit_search *f)
 
 struct fit_search *fit_begin(const struct plan *p, const char *cluster)
 {
+	enum { EXACT = 1000000 };
 	size_t n = strlen(cluster) + 1;
 	struct fit_search *f = calloc(1, sizeof *f + n);
 	if (!f)
 		memory_exhausted();
 	memcpy(f->cluster, cluster, n);
+	f->exact = EXACT;
 	f->search.cluster_name = f->cluster;
 	f->search.given_is_out = f->search.surely = true;
 	variant_grid_make(&f->search.grid, &p->settings);
@@ -196,6 +198,16 @@ bool fit_next(struct fit_search *f, struct report_change *out)
 	*out = f->best;
 	out->halves = grid_search_halves(&f->search.cluster);
 	return !over;
+}
+
+void fit_exact_up_to(struct fit_search *f, int64_t operations)
+{
+	f->exact = operations;
+}
+
+int64_t fit_plans(const struct fit_search *f)
+{
+	return f->search.plans;
 }
 
 void fit_end(struct fit_search *f)

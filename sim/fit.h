@@ -19,8 +19,8 @@
  * micro-batches takes less memory and not less time. So of each strategy, checkpointing and offload the largest
  * micro-batch that fits counts, and it counts only where less checkpointing and less offload do not fit with as large a
  * one. Whether a step of many micro-batches fits is judged by one of as many as are under way at once, its time is
- * predicted from one of three and one of four, and what is chosen is simulated as it is, if it has less than a million
- * operations. For jobs too large for all of this, out->cut says that the search gave up before its end. */
+ * predicted from one of three and one of four, and what is chosen is simulated as it is, if it has no more than a
+ * million operations. For jobs too large for all of this, out->cut says that the search gave up before its end. */
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out);
 
 /* The same, one compiled plan at a time, for those who have something else to do meanwhile:
@@ -34,6 +34,10 @@ struct fit_search;
 struct fit_search *fit_begin(const struct plan *p, const char *cluster); /* NULL: out of memory */
 /* False: `out` is what was looked for. */
 bool fit_next(struct fit_search *f, struct report_change *out);
+/* Before the first of them: a chosen step of more operations has the time that two short ones predict. */
+void fit_exact_up_to(struct fit_search *f, int64_t operations);
+/* Compiled so far, since the memory was last searched. */
+int64_t fit_plans(const struct fit_search *f);
 void fit_end(struct fit_search *f); /* accepts NULL */
 
 #endif

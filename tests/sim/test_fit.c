@@ -4,6 +4,7 @@
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -222,6 +223,42 @@ START_TEST(more_stages_take_the_same_batch)
 	s = settings_resolved(&s);
 	ck_assert(variant_of_ranks(&s, 1, &v));
 	ck_assert_str_eq(v.change, "{ranks} 4 {batch} 64");
+}
+
+/* Found in a cluster, with steps simulated as they are up to so many operations; how many plans that took. */
+static int64_t plans_of_search(const struct plan *p, const char *cluster, int64_t exact, struct report_change *out)
+{
+	struct fit_search *f = fit_begin(p, cluster);
+	fit_exact_up_to(f, exact);
+	while (fit_next(f, out))
+		;
+	int64_t plans = fit_plans(f);
+	fit_end(f);
+	return plans;
+}
+
+/* The chosen step is not simulated once more if it is too long for that: the same change is found with a plan less, and
+ * its time is the same but for a rounding of each micro-batch. */
+static const char *const many[] = {GPT "single ranks=1 precision=bf16 micro_batch=8 accumulate=24",
+                                   GPT "zero2 ranks=2 precision=bf16 micro_batch=8 accumulate=16"};
+
+START_LOOP_TEST(a_long_step_is_predicted_from_short_ones, 0, sizeof many / sizeof *many)
+{
+	struct settings s = settings_of("%s", many[_i]);
+	struct made m;
+	struct report_change exact, predicted;
+	char path[4096];
+	s = settings_resolved(&s);
+	ck_assert(!made_open(&m, &s));
+	small_cluster_write(path, sizeof path, &m.plan, 60);
+	int64_t all = plans_of_search(&m.plan, path, INT64_MAX, &exact),
+	        fewer = plans_of_search(&m.plan, path, 0, &predicted);
+	ck_assert(*exact.words);
+	ck_assert_str_eq(predicted.words, exact.words);
+	ck_assert_int_eq(fewer, all - 1);
+	ck_assert_int_le(llabs(predicted.step - exact.step), 8 * s.accumulate);
+	unlink(path);
+	made_release(&m);
 }
 
 SUITE("fit", 120)
