@@ -57,4 +57,26 @@ enum status model_check_text(const struct model_request *q, const char *name, in
 void model_begin_text(struct model *m, int64_t context, int64_t tokens, int64_t vocabulary);
 void model_add_text_head(struct model *m, int unit, int x, int64_t width, int weight);
 
+/* The unit of a language model that is being built. */
+struct text_unit {
+	struct model *m;
+	int unit;
+	const char *prefix, *tensor_prefix; /* of the names of its kernels and values, and of its tensors */
+};
+/* Goes on to block i: "block.3.", and "h.3." where `blocks` is "h.". */
+void text_unit_block(struct text_unit *u, int i, const char *blocks);
+/* "h.3.ln_1.weight", of name "ln_1" and ending ".weight"; and such a tensor. */
+const char *text_unit_tensor_name(const struct text_unit *u, const char *name, const char *ending);
+int text_unit_tensor(const struct text_unit *u, const char *name, const char *ending, int64_t rows, int64_t columns,
+                     enum weight_init init, double scale);
+/* A value "block.3.ln_1.statistics", of name "ln_1" and ending ".statistics". */
+int text_unit_value(const struct text_unit *u, const char *name, const char *ending, int64_t elements,
+                    enum value_type type);
+/* A kernel of x, with its output y: `out` activations a token. */
+struct kernel *text_unit_kernel(const struct text_unit *u, enum kernel_kind kind, const char *name, int x, int64_t in,
+                                int64_t out);
+/* The table of tokens. */
+struct kernel *text_unit_embedding(const struct text_unit *u, const char *tensor, int64_t vocabulary, int64_t width,
+                                   double deviation);
+
 #endif

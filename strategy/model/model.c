@@ -143,6 +143,51 @@ void model_add_text_head(struct model *m, int unit, int x, int64_t width, int we
 	k->x = m->logits;
 }
 
+void text_unit_block(struct text_unit *u, int i, const char *blocks)
+{
+	struct arena *a = &u->m->arena;
+	u->unit = model_add_unit(u->m, arena_print(a, "block.%d", i));
+	u->m->units[u->unit].block = true;
+	u->prefix = arena_print(a, "block.%d.", i);
+	u->tensor_prefix = arena_print(a, "%s%d.", blocks, i);
+}
+
+const char *text_unit_tensor_name(const struct text_unit *u, const char *name, const char *ending)
+{
+	return arena_print(&u->m->arena, "%s%s%s", u->tensor_prefix, name, ending);
+}
+
+int text_unit_tensor(const struct text_unit *u, const char *name, const char *ending, int64_t rows, int64_t columns,
+                     enum weight_init init, double scale)
+{
+	return model_add_tensor(u->m, u->unit, text_unit_tensor_name(u, name, ending), rows, columns, init, scale);
+}
+
+int text_unit_value(const struct text_unit *u, const char *name, const char *ending, int64_t elements,
+                    enum value_type type)
+{
+	return model_add_value(u->m, arena_print(&u->m->arena, "%s%s%s", u->prefix, name, ending), elements, type);
+}
+
+struct kernel *text_unit_kernel(const struct text_unit *u, enum kernel_kind kind, const char *name, int x, int64_t in,
+                                int64_t out)
+{
+	struct kernel *k = model_add_kernel(u->m, kind, u->unit, arena_print(&u->m->arena, "%s%s", u->prefix, name));
+	k->in = in;
+	k->out = out;
+	k->x = x;
+	k->y = text_unit_value(u, name, ".y", u->m->tokens * out, VALUE_ACTIVATION);
+	return k;
+}
+
+struct kernel *text_unit_embedding(const struct text_unit *u, const char *tensor, int64_t vocabulary, int64_t width,
+                                   double deviation)
+{
+	struct kernel *k = text_unit_kernel(u, KERNEL_EMBEDDING, "embedding", u->m->input, width, width);
+	k->weight = text_unit_tensor(u, tensor, ".weight", vocabulary, width, INIT_NORMAL, deviation);
+	return k;
+}
+
 void model_release(struct model *m)
 {
 	if (!m)

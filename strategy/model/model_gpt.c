@@ -96,11 +96,8 @@ struct gpt_sizes {
 	double dropout; /* the probability of every dropout; 0: there is none */
 };
 
-/* The unit that is being built. */
 struct builder {
-	struct model *m;
-	int unit;
-	const char *prefix, *tensor_prefix; /* of the names of its kernels and values, and of its tensors */
+	struct text_unit u;
 	const struct gpt_sizes *g;
 	const struct dialect *d;
 	int64_t width, hidden;
@@ -109,57 +106,35 @@ struct builder {
 	double dropout;
 };
 
-/* The name of a kernel or a value: "block.3.ln_1", and with an ending "block.3.ln_1.y". */
-static const char *name_of(struct builder *b, const char *what, const char *ending)
-{
-	return arena_print(&b->m->arena, "%s%s%s", b->prefix, what, ending);
-}
-
-static int add_tensor(struct builder *b, const char *name, const char *ending, int64_t rows, int64_t columns,
-                      enum weight_init init, double scale)
-{
-	return model_add_tensor(b->m, b->unit, arena_print(&b->m->arena, "%s%s%s", b->tensor_prefix, name, ending),
-	                        rows, columns, init, scale);
-}
-
 /* A bias of zeros, where the model has biases. */
 static int add_bias(struct builder *b, const char *name, int64_t n)
 {
-	return b->g->no_bias ? -1 : add_tensor(b, name, ".bias", n, 0, INIT_ZERO, 0);
+	return b->g->no_bias ? -1 : text_unit_tensor(&b->u, name, ".bias", n, 0, INIT_ZERO, 0);
 }
 
 /* Layer norm of x; returns its output. */
 static int add_norm(struct builder *b, const char *name, const char *tensor, int x)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_NORM, b->unit, name_of(b, name, ""));
-	k->in = k->out = b->width;
-	k->x = x;
-	k->weight = add_tensor(b, tensor, ".weight", b->width, 0, INIT_ONE, 0);
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_NORM, name, x, b->width, b->width);
+	k->weight = text_unit_tensor(&b->u, tensor, ".weight", b->width, 0, INIT_ONE, 0);
 	k->bias = add_bias(b, tensor, b->width);
-	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * b->width, VALUE_ACTIVATION);
 	if (!b->standard)
-		k->saved = model_add_value(m, name_of(b, name, ".statistics"), 2 * m->tokens, VALUE_FP32);
+		k->saved = text_unit_value(&b->u, name, ".statistics", 2 * b->u.m->tokens, VALUE_FP32);
 	return k->y;
 }
 
 static int add_linear(struct builder *b, const char *name, const char *tensor, int x, int64_t in, int64_t out,
                       int residual, enum nonlinearity nonlinear)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, b->unit, name_of(b, name, ""));
-	k->in = in;
-	k->out = out;
-	k->x = x;
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_LINEAR, name, x, in, out);
 	k->residual = residual;
 	k->weight_in_out = b->d->in_out;
 	k->nonlinear = nonlinear;
-	k->weight = add_tensor(b, tensor, ".weight", b->d->in_out ? in : out, b->d->in_out ? out : in, INIT_NORMAL,
-	                       INIT_DEVIATION);
+	k->weight = text_unit_tensor(&b->u, tensor, ".weight", b->d->in_out ? in : out, b->d->in_out ? out : in,
+	                             INIT_NORMAL, INIT_DEVIATION);
 	k->bias = add_bias(b, tensor, out);
-	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
 	if (nonlinear)
-		k->saved = model_add_value(m, name_of(b, name, ".pre"), m->tokens * out, VALUE_ACTIVATION);
+		k->saved = text_unit_value(&b->u, name, ".pre", b->u.m->tokens * out, VALUE_ACTIVATION);
 	return k->y;
 }
 
@@ -170,16 +145,16 @@ static void set_parts(struct builder *b, int tensor, const char *ending)
 		return;
 	for (int i = 0; i < TENSOR_PIECES; i++) {
 		const char *name = b->d->parts[i];
-		pieces[i].name = name ? arena_print(&b->m->arena, "%s%s%s", b->tensor_prefix, name, ending) : NULL;
+		pieces[i].name = name ? text_unit_tensor_name(&b->u, name, ending) : NULL;
 		pieces[i].size = b->width;
 	}
-	model_set_pieces(b->m, tensor, TENSOR_PIECES, pieces);
+	model_set_pieces(b->u.m, tensor, TENSOR_PIECES, pieces);
 }
 
 static int add_qkv(struct builder *b, int x, int64_t width)
 {
 	int y = add_linear(b, "qkv", b->d->qkv, x, width, 3 * width, -1, NONLINEAR_NONE);
-	const struct kernel *k = &b->m->kernels[b->m->kernel_count - 1];
+	const struct kernel *k = &b->u.m->kernels[b->u.m->kernel_count - 1];
 	set_parts(b, k->weight, ".weight");
 	set_parts(b, k->bias, ".bias");
 	return y;
@@ -188,16 +163,13 @@ static int add_qkv(struct builder *b, int x, int64_t width)
 /* Dropout of x, added to `residual` if there is one. Returns its output, or x if nothing is dropped. */
 static int add_dropout(struct builder *b, const char *name, int x, int64_t width, int residual)
 {
-	struct model *m = b->m;
 	if (b->dropout <= 0)
 		return x;
-	struct kernel *k = model_add_kernel(m, KERNEL_DROPOUT, b->unit, name_of(b, name, ".dropout"));
-	k->in = k->out = width;
+	const char *dropout = arena_print(&b->u.m->arena, "%s.dropout", name);
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_DROPOUT, dropout, x, width, width);
 	k->dropout = b->dropout;
-	k->x = x;
 	k->residual = residual;
-	k->y = model_add_value(m, name_of(b, name, ".dropout.y"), m->tokens * width, VALUE_ACTIVATION);
-	k->saved = model_add_value(m, name_of(b, name, ".dropout.mask"), m->tokens * width, VALUE_MASK);
+	k->saved = text_unit_value(&b->u, dropout, ".mask", b->u.m->tokens * width, VALUE_MASK);
 	return k->y;
 }
 
@@ -206,43 +178,34 @@ static int add_projection(struct builder *b, const char *name, const char *tenso
 {
 	bool drops = b->dropout > 0;
 	int y = add_linear(b, name, tensor, x, in, b->width, drops ? -1 : residual, NONLINEAR_NONE);
-	b->m->tensors[b->m->kernels[b->m->kernel_count - 1].weight].init_scale = b->residual_std;
+	b->u.m->tensors[b->u.m->kernels[b->u.m->kernel_count - 1].weight].init_scale = b->residual_std;
 	return add_dropout(b, name, y, b->width, residual);
 }
 
 static int add_attention(struct builder *b, int qkv, int64_t heads)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_ATTENTION, b->unit, name_of(b, "attention", ""));
-	k->in = 3 * b->width;
-	k->out = b->width;
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_ATTENTION, "attention", qkv, 3 * b->width, b->width);
 	k->heads = k->kv_heads = heads;
 	k->head_size = b->width / heads;
-	k->x = qkv;
 	k->alibi = b->g->positions == POSITIONS_ALIBI;
 	k->inner = true;
-	k->y = model_add_value(m, name_of(b, "attention", ".y"), m->tokens * b->width, VALUE_ACTIVATION);
-	k->saved = model_add_value(m, name_of(b, "attention", ".log_sum_exp"), m->tokens * heads, VALUE_FP32);
+	k->saved = text_unit_value(&b->u, "attention", ".log_sum_exp", b->u.m->tokens * heads, VALUE_FP32);
 	return k->y;
 }
 
 static struct kernel *add_inner(struct builder *b, enum kernel_kind kind, const char *name, int x, int64_t heads,
                                 int64_t out)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, kind, b->unit, name_of(b, name, ""));
-	k->in = k->out = out;
+	struct kernel *k = text_unit_kernel(&b->u, kind, name, x, out, out);
 	k->heads = k->kv_heads = heads;
 	k->head_size = b->width / heads;
-	k->x = x;
-	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
 	k->inner = true;
 	return k;
 }
 
 static int add_standard_attention(struct builder *b, int qkv, int64_t heads)
 {
-	struct model *m = b->m;
+	struct model *m = b->u.m;
 	int64_t row = heads * m->tokens; /* of the scores: one for every head and token */
 	int x = add_inner(b, KERNEL_SCORES, "scores", qkv, heads, row)->y;
 	x = add_inner(b, KERNEL_SOFTMAX, "softmax", x, heads, row)->y;
@@ -258,7 +221,6 @@ static int add_standard_attention(struct builder *b, int qkv, int64_t heads)
 static int add_block(struct builder *b, int64_t heads, int x)
 {
 	int64_t width = b->width;
-	b->m->units[b->unit].block = true;
 	int h = add_norm(b, "ln_1", b->d->norm_1, x);
 	int qkv = add_qkv(b, h, width);
 	int attention = b->standard ? add_standard_attention(b, qkv, heads) : add_attention(b, qkv, heads);
@@ -276,18 +238,14 @@ static int64_t hidden_of(const struct gpt_sizes *g)
 /* Token table, and position table if there is one. Returns the output. */
 static int add_embedding(struct builder *b)
 {
-	struct model *m = b->m;
 	const struct gpt_sizes *g = b->g;
-	struct kernel *k = model_add_kernel(m, KERNEL_EMBEDDING, b->unit, "embedding");
-	k->in = k->out = g->width;
-	k->x = m->input;
-	k->weight = add_tensor(b, b->d->tokens, ".weight", g->vocabulary, g->width, INIT_NORMAL, INIT_DEVIATION);
+	struct kernel *k = text_unit_embedding(&b->u, b->d->tokens, g->vocabulary, g->width, INIT_DEVIATION);
 	if (g->positions == POSITIONS_TABLE) {
 		k->first_position = b->d->first_position;
-		k->bias = add_tensor(b, b->d->positions, ".weight", k->first_position + g->context, g->width,
-		                     INIT_NORMAL, INIT_DEVIATION);
+		k->bias = text_unit_tensor(&b->u, b->d->positions, ".weight", k->first_position + g->context, g->width,
+		                           INIT_NORMAL, INIT_DEVIATION);
 	}
-	return k->y = model_add_value(m, "embedding.y", m->tokens * g->width, VALUE_ACTIVATION);
+	return k->y;
 }
 
 static void build(struct model *m, const struct gpt_sizes *g, const struct dialect *d, int64_t tokens)
@@ -297,10 +255,7 @@ static void build(struct model *m, const struct gpt_sizes *g, const struct diale
 		m->only_simulated = "the shipped kernels store no tokens × tokens matrix and no masks; leave attention="
 		                    "standard and dropout out, or use sim";
 	int root = model_add_unit(m, "root");
-	struct builder b = {.m = m,
-	                    .unit = root,
-	                    .prefix = "",
-	                    .tensor_prefix = d->root,
+	struct builder b = {.u = {m, root, "", d->root},
 	                    .g = g,
 	                    .d = d,
 	                    .width = g->width,
@@ -313,9 +268,7 @@ static void build(struct model *m, const struct gpt_sizes *g, const struct diale
 	x = add_dropout(&b, "embedding", x, g->width, -1);
 	for (int i = 0; i < (int)g->layers; i++) {
 		struct builder block = b;
-		block.unit = model_add_unit(m, arena_print(&m->arena, "block.%d", i));
-		block.prefix = arena_print(&m->arena, "block.%d.", i);
-		block.tensor_prefix = arena_print(&m->arena, "%s%d.", d->blocks, i);
+		text_unit_block(&block.u, i, d->blocks);
 		x = add_block(&block, g->heads, x);
 	}
 	model_add_text_head(m, root, add_norm(&b, "ln_f", d->last_norm, x), g->width, token_table);

@@ -36,53 +36,30 @@ struct llama_sizes {
 	bool tied, qk_norm; /* qk_norm: RMSNorm of each head of q and k (Qwen3) */
 };
 
-/* The unit that is being built. */
 struct builder {
-	struct model *m;
+	struct text_unit u;
 	const struct llama_sizes *g;
-	int unit;
-	const char *prefix, *tensor_prefix; /* of the names of its kernels and values, and of its tensors */
 	const float *frequency;
 	float amplitude;
 };
 
-static const char *name_of(struct builder *b, const char *what, const char *ending)
-{
-	return arena_print(&b->m->arena, "%s%s%s", b->prefix, what, ending);
-}
-
-static const char *tensor_name(struct builder *b, const char *what, const char *ending)
-{
-	return arena_print(&b->m->arena, "%s%s%s", b->tensor_prefix, what, ending);
-}
-
 static int add_norm(struct builder *b, const char *name, const char *tensor, int x)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_RMS_NORM, b->unit, name_of(b, name, ""));
-	k->in = k->out = b->g->width;
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_RMS_NORM, name, x, b->g->width, b->g->width);
 	k->epsilon = (float)b->g->epsilon;
-	k->x = x;
-	k->weight = model_add_tensor(m, b->unit, tensor_name(b, tensor, ".weight"), b->g->width, 0, INIT_ONE, 0);
-	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * b->g->width, VALUE_ACTIVATION);
-	k->saved = model_add_value(m, name_of(b, name, ".statistics"), m->tokens, VALUE_FP32);
+	k->weight = text_unit_tensor(&b->u, tensor, ".weight", b->g->width, 0, INIT_ONE, 0);
+	k->saved = text_unit_value(&b->u, name, ".statistics", b->u.m->tokens, VALUE_FP32);
 	return k->y;
 }
 
 static struct kernel *add_linear(struct builder *b, const char *name, const char *tensor, int x, int64_t in,
                                  int64_t out, int residual, bool bias)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, b->unit, name_of(b, name, ""));
-	k->in = in;
-	k->out = out;
-	k->x = x;
+	struct kernel *k = text_unit_kernel(&b->u, KERNEL_LINEAR, name, x, in, out);
 	k->residual = residual;
-	k->weight =
-	        model_add_tensor(m, b->unit, tensor_name(b, tensor, ".weight"), out, in, INIT_NORMAL, INIT_DEVIATION);
+	k->weight = text_unit_tensor(&b->u, tensor, ".weight", out, in, INIT_NORMAL, INIT_DEVIATION);
 	if (bias)
-		k->bias = model_add_tensor(m, b->unit, tensor_name(b, tensor, ".bias"), out, 0, INIT_ZERO, 0);
-	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
+		k->bias = text_unit_tensor(&b->u, tensor, ".bias", out, 0, INIT_ZERO, 0);
 	return k;
 }
 
@@ -98,8 +75,8 @@ static void name_parts(struct builder *b, int tensor, const char *ending, const 
 	if (tensor < 0)
 		return;
 	for (int i = 0; i < count; i++)
-		pieces[i] = (struct tensor_piece){tensor_name(b, parts[i].name, ending), parts[i].rows};
-	model_set_pieces(b->m, tensor, count, pieces);
+		pieces[i] = (struct tensor_piece){text_unit_tensor_name(&b->u, parts[i].name, ending), parts[i].rows};
+	model_set_pieces(b->u.m, tensor, count, pieces);
 }
 
 /* A linear layer whose rows are several of the files' tensors, which all read the same input. */
@@ -117,21 +94,18 @@ static int add_joined(struct builder *b, const char *name, const char *tensor, i
 
 static int add_head_norm(struct builder *b, const char *tensor)
 {
-	return model_add_tensor(b->m, b->unit, tensor_name(b, tensor, ".weight"), b->g->head_size, 0, INIT_ONE, 0);
+	return text_unit_tensor(&b->u, tensor, ".weight", b->g->head_size, 0, INIT_ONE, 0);
 }
 
 /* A kernel between qkv and the layer that the heads' outputs go to. */
 static struct kernel *add_heads(struct builder *b, enum kernel_kind kind, const char *name, int x, int64_t out)
 {
 	const struct llama_sizes *g = b->g;
-	struct kernel *k = model_add_kernel(b->m, kind, b->unit, name_of(b, name, ""));
-	k->in = (g->heads + 2 * g->kv_heads) * g->head_size;
-	k->out = out;
+	int64_t in = (g->heads + 2 * g->kv_heads) * g->head_size;
+	struct kernel *k = text_unit_kernel(&b->u, kind, name, x, in, out);
 	k->heads = g->heads;
 	k->kv_heads = g->kv_heads;
 	k->head_size = g->head_size;
-	k->x = x;
-	k->y = model_add_value(b->m, name_of(b, name, ".y"), b->m->tokens * out, VALUE_ACTIVATION);
 	return k;
 }
 
@@ -151,23 +125,17 @@ static int add_rotary(struct builder *b, int qkv)
 
 static int add_attention(struct builder *b, int qkv)
 {
-	struct model *m = b->m;
+	struct model *m = b->u.m;
 	struct kernel *k = add_heads(b, KERNEL_ATTENTION, "attention", qkv, b->g->heads * b->g->head_size);
 	k->inner = true;
 	k->window = b->g->window < m->tokens ? b->g->window : 0;
-	k->saved = model_add_value(m, name_of(b, "attention", ".log_sum_exp"), m->tokens * b->g->heads, VALUE_FP32);
+	k->saved = text_unit_value(&b->u, "attention", ".log_sum_exp", m->tokens * b->g->heads, VALUE_FP32);
 	return k->y;
 }
 
 static int add_swiglu(struct builder *b, int gate_up)
 {
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_SWIGLU, b->unit, name_of(b, "swiglu", ""));
-	k->in = 2 * b->g->hidden;
-	k->out = b->g->hidden;
-	k->x = gate_up;
-	k->y = model_add_value(m, name_of(b, "swiglu", ".y"), m->tokens * b->g->hidden, VALUE_ACTIVATION);
-	return k->y;
+	return text_unit_kernel(&b->u, KERNEL_SWIGLU, "swiglu", gate_up, 2 * b->g->hidden, b->g->hidden)->y;
 }
 
 static int add_block(struct builder *b, int x)
@@ -176,7 +144,6 @@ static int add_block(struct builder *b, int x)
 	int64_t all = g->heads * g->head_size, keys = g->kv_heads * g->head_size;
 	const struct part qkv[] = {{"self_attn.q_proj", all}, {"self_attn.k_proj", keys}, {"self_attn.v_proj", keys}};
 	const struct part gate_up[] = {{"mlp.gate_proj", g->hidden}, {"mlp.up_proj", g->hidden}};
-	b->m->units[b->unit].block = true;
 	int h = add_norm(b, "input_norm", "input_layernorm", x);
 	h = add_joined(b, "qkv", "self_attn.qkv_proj", h, qkv, 3, g->bias != BIAS_NONE);
 	h = add_attention(b, add_rotary(b, h));
@@ -187,22 +154,11 @@ static int add_block(struct builder *b, int x)
 	        ->y;
 }
 
-static int add_embedding(struct builder *b)
-{
-	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_EMBEDDING, b->unit, "embedding");
-	k->in = k->out = b->g->width;
-	k->x = m->input;
-	k->weight = model_add_tensor(m, b->unit, "model.embed_tokens.weight", b->g->vocabulary, b->g->width,
-	                             INIT_NORMAL, INIT_DEVIATION);
-	return k->y = model_add_value(m, "embedding.y", m->tokens * b->g->width, VALUE_ACTIVATION);
-}
-
 /* `table`: the embedding's tensor, for a head that is tied to it. */
 static int add_head_weight(struct builder *b, int table)
 {
 	return b->g->tied ? table
-	                  : model_add_tensor(b->m, b->unit, "lm_head.weight", b->g->vocabulary, b->g->width,
+	                  : model_add_tensor(b->u.m, b->u.unit, "lm_head.weight", b->g->vocabulary, b->g->width,
 	                                     INIT_NORMAL, INIT_DEVIATION);
 }
 
@@ -210,23 +166,17 @@ static void build(struct model *m, const struct llama_sizes *g, const struct rot
 {
 	model_begin_text(m, g->context, tokens, g->vocabulary);
 	float *frequency = arena_alloc(&m->arena, (size_t)(g->head_size / 2) * sizeof *frequency);
-	struct builder b = {.m = m,
-	                    .g = g,
-	                    .unit = model_add_unit(m, "root"),
-	                    .prefix = "",
-	                    .tensor_prefix = "model.",
-	                    .frequency = frequency};
+	struct builder b = {.u = {m, model_add_unit(m, "root"), "", "model."}, .g = g, .frequency = frequency};
 	rotary_frequencies(r, g->head_size, tokens, frequency, &b.amplitude);
-	int x = add_embedding(&b), table = m->kernels[m->kernel_count - 1].weight;
+	const struct kernel *k = text_unit_embedding(&b.u, "embed_tokens", g->vocabulary, g->width, INIT_DEVIATION);
+	int x = k->y, table = k->weight;
 	for (int i = 0; i < (int)g->layers; i++) {
 		struct builder block = b;
-		block.unit = model_add_unit(m, arena_print(&m->arena, "block.%d", i));
-		block.prefix = arena_print(&m->arena, "block.%d.", i);
-		block.tensor_prefix = arena_print(&m->arena, "model.layers.%d.", i);
+		text_unit_block(&block.u, i, "model.layers.");
 		x = add_block(&block, x);
 	}
 	x = add_norm(&b, "norm", "norm", x);
-	model_add_text_head(m, b.unit, x, g->width, add_head_weight(&b, table));
+	model_add_text_head(m, b.u.unit, x, g->width, add_head_weight(&b, table));
 }
 
 /* ---- names and keys ---- */
