@@ -1,6 +1,5 @@
 #include "cli/lesson/markdown.h"
 
-#include <cmark.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,20 +129,27 @@ static void block_node(struct printer *p, cmark_node *n, bool enter)
 	}
 }
 
-void markdown_print(const char *markdown, FILE *out, int columns, bool bold)
+void markdown_walk(const char *markdown, void (*visit)(void *context, cmark_node *n, bool enter), void *context)
 {
-	struct printer p = {.out = out, .columns = columns, .bold = bold};
 	cmark_node *document = cmark_parse_document(markdown, strlen(markdown), CMARK_OPT_DEFAULT);
 	cmark_iter *walk = cmark_iter_new(document);
 	cmark_event_type event;
-	while ((event = cmark_iter_next(walk)) != CMARK_EVENT_DONE) {
-		cmark_node *n = cmark_iter_get_node(walk);
-		bool enter = event == CMARK_EVENT_ENTER;
-		if (p.running && cmark_node_get_type(n) > CMARK_NODE_LAST_BLOCK)
-			inline_node(&p, n, enter);
-		else
-			block_node(&p, n, enter);
-	}
+	while ((event = cmark_iter_next(walk)) != CMARK_EVENT_DONE)
+		visit(context, cmark_iter_get_node(walk), event == CMARK_EVENT_ENTER);
 	cmark_iter_free(walk);
 	cmark_node_free(document);
+}
+
+static void print_node(void *context, cmark_node *n, bool enter)
+{
+	struct printer *p = context;
+	if (p->running && cmark_node_get_type(n) > CMARK_NODE_LAST_BLOCK)
+		inline_node(p, n, enter);
+	else
+		block_node(p, n, enter);
+}
+
+void markdown_print(const char *markdown, FILE *out, int columns, bool bold)
+{
+	markdown_walk(markdown, print_node, &(struct printer){.out = out, .columns = columns, .bold = bold});
 }

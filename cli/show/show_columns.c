@@ -172,35 +172,34 @@ static int64_t units_of(const struct report *r)
 	return (int64_t)(r->speed.units_per_s + 0.5);
 }
 
-static void show_units_per_s(struct table *t, const struct spread *s)
+static int64_t most_of(const struct spread *s, int64_t of(const struct report *r))
 {
 	int64_t most = 0;
 	for (int c = 0; c < s->count; c++)
-		most = units_of(s->report[c]) > most ? units_of(s->report[c]) : most;
-	struct scale scale = scale_of_count(most);
-	table_gap(t);
-	table_row(t, STYLE_HEAD, "%s a second%s%s", show_units(s->report[0]), *scale.name ? ", " : "", scale.name);
-	table_row(t, STYLE_PLAIN, "  all ranks");
+		most = of(s->report[c]) > most ? of(s->report[c]) : most;
+	return most;
+}
+
+static void show_scaled(struct table *t, const struct spread *s, const char *whose, int64_t of(const struct report *r),
+                        struct scale scale)
+{
+	table_row(t, STYLE_PLAIN, "%s", whose);
 	for (int c = 0; c < s->count; c++)
 		if (!s->role[c])
-			table_scaled(t, 1 + c, units_of(s->report[c]), scale);
+			table_scaled(t, 1 + c, of(s->report[c]), scale);
 }
 
 static void show_speed(struct table *t, const struct spread *s)
 {
-	int64_t most = 0;
-	for (int c = 0; c < s->count; c++)
-		most = flops_of(s->report[c]) > most ? flops_of(s->report[c]) : most;
-	if (!most)
+	if (!most_of(s, flops_of))
 		return;
-	struct scale scale = scale_of_flops(most);
-	show_units_per_s(t, s);
+	struct scale units = scale_of_count(most_of(s, units_of)), flops = scale_of_flops(most_of(s, flops_of));
 	table_gap(t);
-	table_row(t, STYLE_HEAD, "model FLOPs, %s", scale.name);
-	table_row(t, STYLE_PLAIN, "  a device");
-	for (int c = 0; c < s->count; c++)
-		if (!s->role[c])
-			table_scaled(t, 1 + c, flops_of(s->report[c]), scale);
+	table_row(t, STYLE_HEAD, "%s a second%s%s", show_units(s->report[0]), *units.name ? ", " : "", units.name);
+	show_scaled(t, s, "  all ranks", units_of, units);
+	table_gap(t);
+	table_row(t, STYLE_HEAD, "model FLOPs, %s", flops.name);
+	show_scaled(t, s, "  a device", flops_of, flops);
 	table_row(t, STYLE_PLAIN, "  MFU");
 	for (int c = 0; c < s->count; c++)
 		if (!s->role[c] && s->report[c]->speed.mfu > 0)

@@ -152,12 +152,15 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x->number - y->number;
 }
 
-/* Sorts, and sets place[the number of before] = the number now. */
-static void sort_keys(struct rank_key *keys, int count, int *place)
+/* Sorts and frees the keys. Returns, by the number of before, the number now, which the caller frees. */
+static int *sort_keys(struct rank_key *keys, int count)
 {
+	int *place = array_make((size_t)count, sizeof *place);
 	qsort(keys, (size_t)count, sizeof *keys, by_key);
 	for (int i = 0; i < count; i++)
 		place[keys[i].number] = i;
+	free(keys);
+	return place;
 }
 
 static void renumber(struct text_table *t, const int *place)
@@ -173,10 +176,9 @@ static void sort_processes(struct foreign_reader *r)
 	size_t n = (size_t)f->process_count;
 	struct foreign_process *sorted = array_make(n, sizeof *sorted);
 	struct rank_key *keys = array_make(n, sizeof *keys);
-	int *place = array_make(n, sizeof *place);
 	for (int i = 0; i < f->process_count; i++)
 		keys[i] = (struct rank_key){0, i, f->processes[i].sort, f->processes[i].name};
-	sort_keys(keys, f->process_count, place);
+	int *place = sort_keys(keys, f->process_count);
 	for (size_t i = 0; i < n; i++)
 		sorted[place[i]] = f->processes[i];
 	for (int i = 0; i < f->lane_count; i++)
@@ -184,7 +186,6 @@ static void sort_processes(struct foreign_reader *r)
 	renumber(&r->processes, place);
 	free(f->processes);
 	f->processes = sorted;
-	free(keys);
 	free(place);
 }
 
@@ -194,10 +195,9 @@ static void sort_lanes(struct foreign_reader *r)
 	size_t n = (size_t)f->lane_count;
 	struct foreign_lane *sorted = array_make(n, sizeof *sorted);
 	struct rank_key *keys = array_make(n, sizeof *keys);
-	int *place = array_make(n, sizeof *place);
 	for (int i = 0; i < f->lane_count; i++)
 		keys[i] = (struct rank_key){f->lanes[i].number, i, f->lanes[i].sort, f->lanes[i].thread};
-	sort_keys(keys, f->lane_count, place);
+	int *place = sort_keys(keys, f->lane_count);
 	for (size_t i = 0; i < n; i++) {
 		sorted[place[i]] = f->lanes[i];
 		sorted[place[i]].process = f->processes[f->lanes[i].number].name;
@@ -207,7 +207,6 @@ static void sort_lanes(struct foreign_reader *r)
 	renumber(&r->lanes, place);
 	free(f->lanes);
 	f->lanes = sorted;
-	free(keys);
 	free(place);
 }
 

@@ -1,12 +1,12 @@
 #include "cli/lesson/export/blocks.h"
 
-#include <cmark.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lesson/markdown.h"
 #include "strategy/base/memory.h"
 
 struct blocks_reader {
@@ -228,22 +228,18 @@ static void block_node(struct blocks_reader *r, cmark_node *n, bool enter)
 	}
 }
 
+static void read_node(void *context, cmark_node *n, bool enter)
+{
+	struct blocks_reader *r = context;
+	if (r->running && cmark_node_get_type(n) > CMARK_NODE_LAST_BLOCK)
+		inline_node(r, n, enter);
+	else
+		block_node(r, n, enter);
+}
+
 void blocks_read(struct blocks *b, struct arena *a, const char *markdown)
 {
-	struct blocks_reader r = {.b = b, .arena = a};
-	cmark_event_type event;
-	cmark_node *document = cmark_parse_document(markdown, strlen(markdown), CMARK_OPT_DEFAULT);
-	cmark_iter *walk = cmark_iter_new(document);
-	while ((event = cmark_iter_next(walk)) != CMARK_EVENT_DONE) {
-		cmark_node *n = cmark_iter_get_node(walk);
-		bool enter = event == CMARK_EVENT_ENTER;
-		if (r.running && cmark_node_get_type(n) > CMARK_NODE_LAST_BLOCK)
-			inline_node(&r, n, enter);
-		else
-			block_node(&r, n, enter);
-	}
-	cmark_iter_free(walk);
-	cmark_node_free(document);
+	markdown_walk(markdown, read_node, &(struct blocks_reader){.b = b, .arena = a});
 }
 
 const char *block_markup(struct arena *a, const struct block *b, int from, int to)
