@@ -24,7 +24,6 @@ START_TEST(lines_are_hosts_with_slots)
 	ck_assert_str_eq(hosts_name(&h, 5), "");
 	hosts_release(&h);
 }
-END_TEST
 
 static const struct {
 	const char *text, *where;
@@ -49,7 +48,6 @@ START_LOOP_TEST(a_refusal_says_where, 0, sizeof refused / sizeof refused[0])
 	ck_assert_msg(!strncmp(status_message(), refused[_i].where, strlen(refused[_i].where)), "'%s', wanted '%s'",
 	              status_message(), refused[_i].where);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -78,7 +76,6 @@ START_LOOP_TEST(ranks_fill_hosts_in_order, 0, sizeof places / sizeof places[0])
 	}
 	hosts_release(&h);
 }
-END_TEST
 
 /* Variables that launchers set in the environment of a rank: Open MPI, Slurm. */
 static const struct {
@@ -103,7 +100,6 @@ START_LOOP_TEST(a_rank_knows_whether_there_are_others_elsewhere, 0, sizeof told 
 	hosts_prepare();
 	ck_assert_str_eq(getenv("OMPI_MCA_btl_tcp_eager_limit"), "70000");
 }
-END_TEST
 
 /* On one host, too, so that a library's sums have the bits that they have on several. */
 START_TEST(the_algorithm_of_sums_is_set_unless_the_user_has)
@@ -115,6 +111,5 @@ START_TEST(the_algorithm_of_sums_is_set_unless_the_user_has)
 	hosts_prepare();
 	ck_assert_str_eq(getenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm"), "1");
 }
-END_TEST
 
 SUITE("hosts", 0)

@@ -11,11 +11,19 @@
 
 /* ---- blocks ---- */
 
+static struct arena arena; /* as long as the program */
+
+static struct blocks read_blocks(const char *markdown)
+{
+	struct blocks b = {0};
+	blocks_read(&b, &arena, markdown);
+	return b;
+}
+
 START_TEST(sentences)
 {
-	struct arena a = {0};
-	struct blocks b = {0};
-	blocks_read(&b, &a, "## A part\n\nOne & two. *Three. Four* go on.\nFive? `x < y` and so on, e.g. this.\n");
+	struct blocks b =
+	        read_blocks("## A part\n\nOne & two. *Three. Four* go on.\nFive? `x < y` and so on, e.g. this.\n");
 	ck_assert_int_eq(b.count, 2);
 	ck_assert_int_eq(b.list[0].kind, BLOCK_HEADING);
 	ck_assert_int_eq(b.list[0].level, 2);
@@ -25,28 +33,22 @@ START_TEST(sentences)
 	ck_assert_str_eq(b.list[1].sentence[1], "<i>Three. Four</i> go on.");
 	ck_assert_str_eq(b.list[1].sentence[2], "Five?");
 	ck_assert_ptr_nonnull(strstr(b.list[1].sentence[3], "&#60;"));
-	ck_assert_str_eq(block_markup(&a, &b.list[1], 0, 2), "One &#38; two. <i>Three. Four</i> go on.");
-	arena_release(&a);
+	ck_assert_str_eq(block_markup(&arena, &b.list[1], 0, 2), "One &#38; two. <i>Three. Four</i> go on.");
 }
 
 /* Chinese has no spaces between sentences, nor where a line of the file ends. */
 START_TEST(chinese_sentences)
 {
-	struct arena a = {0};
-	struct blocks b = {0};
-	blocks_read(&b, &a, "每个进程都有一份。它们\n相加？是的。\n");
+	struct blocks b = read_blocks("每个进程都有一份。它们\n相加？是的。\n");
 	ck_assert_int_eq(b.list[0].sentence_count, 3);
 	ck_assert_str_eq(b.list[0].sentence[1], "它们相加？");
-	ck_assert_str_eq(block_markup(&a, &b.list[0], 0, 3), "每个进程都有一份。它们相加？是的。");
-	arena_release(&a);
+	ck_assert_str_eq(block_markup(&arena, &b.list[0], 0, 3), "每个进程都有一份。它们相加？是的。");
 }
 
 START_TEST(other_blocks)
 {
-	struct arena a = {0};
-	struct blocks b = {0};
-	blocks_read(&b, &a,
-	            "3. three\n4. four\n   - inner\n\n```\nx  y\n\nz\n```\n\n![words *here*](pictures/p.png)\n");
+	struct blocks b = read_blocks(
+	        "3. three\n4. four\n   - inner\n\n```\nx  y\n\nz\n```\n\n![words *here*](pictures/p.png)\n");
 	ck_assert_int_eq(b.count, 5);
 	ck_assert_int_eq(b.list[0].kind, BLOCK_ITEM);
 	ck_assert_str_eq(b.list[0].lead, "3.");
@@ -54,11 +56,10 @@ START_TEST(other_blocks)
 	ck_assert_int_eq(b.list[2].level, 2);
 	ck_assert_str_eq(b.list[2].lead, "•");
 	ck_assert_int_eq(b.list[3].kind, BLOCK_CODE);
-	ck_assert_str_eq(code_markup(&a, &b.list[3]), "x  y\n\nz");
+	ck_assert_str_eq(code_markup(&arena, &b.list[3]), "x  y\n\nz");
 	ck_assert_int_eq(b.list[4].kind, BLOCK_PICTURE);
 	ck_assert_str_eq(b.list[4].url, "pictures/p.png");
 	ck_assert_str_eq(b.list[4].sentence[0], "words <i>here</i>");
-	arena_release(&a);
 }
 
 /* ---- every lesson ---- */

@@ -3,16 +3,9 @@
 
 #include "cli/command/chart.h"
 #include "cli/command/job.h"
+#include "tests/support/arguments.h"
 #include "tests/support/refusal.h"
 #include "tests/support/suite.h"
-
-static void parse(struct options *o, const char *const *arguments)
-{
-	int count = 0;
-	while (arguments[count])
-		count++;
-	must(options_parse(o, COMMAND_COMPARE, count, (char **)(uintptr_t)arguments));
-}
 
 static int64_t step_with(int64_t threads)
 {
@@ -20,7 +13,7 @@ static int64_t step_with(int64_t threads)
 	struct members members;
 	struct job j;
 	struct report r = {0};
-	parse(&o, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", NULL});
+	arguments_parse(&o, COMMAND_COMPARE, "--model gpt --strategy ddp --ranks 2");
 	must(members_from_options(&members, &o));
 	must(job_open(&j, &members.member[0]));
 	must(job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r));
@@ -42,14 +35,15 @@ START_TEST(threads_share_the_cores)
 /* ---- charts ---- */
 
 static struct members members;
+static struct chart chart;
 
-static void make_chart(struct chart *chart, const char *const *arguments)
+static void make_chart(const char *arguments)
 {
 	struct options o;
-	memset(chart, 0, sizeof *chart);
-	parse(&o, arguments);
+	memset(&chart, 0, sizeof chart);
+	arguments_parse(&o, COMMAND_COMPARE, arguments);
 	must(members_from_options(&members, &o));
-	must(chart_make(chart, &o, &members, NULL, 0));
+	must(chart_make(&chart, &o, &members, NULL, 0));
 }
 
 /* The largest of the roles' peaks, of the same plan; first: the first role's. */
@@ -74,10 +68,9 @@ static int64_t peak_on(int64_t ranks, int64_t *first)
 
 START_TEST(line_shows_the_fullest_role)
 {
-	static struct chart chart;
 	int others = 0;
-	make_chart(&chart, (const char *[]){"--model", "mlp:sizes=784-16-512-10", "--strategy", "pipeline", "--ranks",
-	                                    "2", "--cluster", "laptop", "--chart", "memory-by-ranks", NULL});
+	make_chart("--model mlp:sizes=784-16-512-10 --strategy pipeline --ranks 2 --cluster laptop --chart "
+	           "memory-by-ranks");
 	ck_assert_int_eq(chart.series_count, 1);
 	ck_assert_str_eq(chart.series[0].label, "pipeline");
 	ck_assert_int_eq(chart.series[0].count, 2);
@@ -94,33 +87,28 @@ START_TEST(line_shows_the_fullest_role)
 /* Bars of one batch, which `single` has at once; lines over the ranks have a batch that grows. */
 START_TEST(charts_say_their_batch)
 {
-	static struct chart chart;
 	static struct report reports[2];
 	struct column columns[] = {{"single", &reports[0]}, {"ddp", &reports[1]}};
 	struct options o;
 	for (int i = 0; i < 2; i++)
 		reports[i] = (struct report){.ranks = i ? 8 : 1, .batch = 32, .micro_batch = i ? 4 : 32};
 	memset(&chart, 0, sizeof chart);
-	parse(&o, (const char *[]){"--model", "mlp", "--ranks", "8", "--cluster", "laptop", NULL});
+	arguments_parse(&o, COMMAND_COMPARE, "--model mlp --ranks 8 --cluster laptop");
 	must(members_from_options(&members, &o));
 	must(chart_make(&chart, &o, &members, columns, 2));
 	ck_assert_msg(strstr(chart.subtitle, " · batch 32, 4 samples a rank at once (single: 32) · "), "%s",
 	              chart.subtitle);
-	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
-	                                    "laptop", "--chart", "time-by-ranks", NULL});
+	make_chart("--model mlp --strategy ddp --ranks 2 --cluster laptop --chart time-by-ranks");
 	ck_assert_msg(strstr(chart.subtitle, " · the batch grows with the ranks, "), "%s", chart.subtitle);
 	ck_assert_msg(!strstr(chart.subtitle, "sequence"), "%s", chart.subtitle);
-	make_chart(&chart, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", "--cluster",
-	                                    "laptop", "--sequence", "64", "--chart", "time-by-ranks", NULL});
+	make_chart("--model gpt --strategy ddp --ranks 2 --cluster laptop --sequence 64 --chart time-by-ranks");
 	ck_assert_msg(strstr(chart.subtitle, " · sequence 64 · simulated on laptop"), "%s", chart.subtitle);
 }
 
 START_TEST(capacity_excludes_libraries)
 {
-	static struct chart chart;
 	struct cluster c;
-	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
-	                                    "a100-80gb", "--chart", "time-by-ranks", NULL});
+	make_chart("--model mlp --strategy ddp --ranks 2 --cluster a100-80gb --chart time-by-ranks");
 	must(cluster_open(&c, "a100-80gb", 2));
 	ck_assert_int_gt(c.overhead.value, 0);
 	int64_t libraries = c.overhead.value + c.stack.value[STACK_LIBRARIES_WORKSPACE];
@@ -134,9 +122,8 @@ START_TEST(capacity_excludes_libraries)
  * sends nothing and has no point. */
 START_TEST(traffic_over_ranks)
 {
-	static struct chart chart;
-	make_chart(&chart, (const char *[]){"--model", "mlp:sizes=16-16-16", "--strategy", "ddp,zero3,dp", "--ranks",
-	                                    "8", "--cluster", "a100-80gb", "--chart", "traffic-by-ranks", NULL});
+	make_chart("--model mlp:sizes=16-16-16 --strategy ddp,zero3,dp --ranks 8 --cluster a100-80gb --chart "
+	           "traffic-by-ranks");
 	ck_assert_int_eq(chart.series_count, 3);
 	ck_assert_int_eq(chart.axis, CHART_RANKS);
 	ck_assert_int_eq(chart.capacity, 0);
@@ -154,11 +141,9 @@ START_TEST(traffic_over_ranks)
 /* More bandwidth is never slower, and at the cluster's own it is the time that `sim` has. */
 START_TEST(time_over_bandwidth)
 {
-	static struct chart chart;
 	struct report r;
-	make_chart(&chart,
-	           (const char *[]){"--model", "gpt2-124m", "--strategy", "ddp", "--ranks", "8", "--micro-batch", "1",
-	                            "--cluster", "a100-80gb", "--chart", "time-by-link", NULL});
+	make_chart(
+	        "--model gpt2-124m --strategy ddp --ranks 8 --micro-batch 1 --cluster a100-80gb --chart time-by-link");
 	const struct chart_series *s = &chart.series[0];
 	ck_assert_int_eq(chart.axis, CHART_BANDWIDTH);
 	ck_assert(chart.time);

@@ -42,7 +42,6 @@ START_TEST(other_lines_are_no_pulse)
 	hear("shardlab-pulse 1 101 9");
 	ck_assert(!finds());
 }
-END_TEST
 
 /* It holds up those that wait for it. */
 START_TEST(a_rank_that_is_late_and_waits_for_none_is_lost)
@@ -55,7 +54,6 @@ START_TEST(a_rank_that_is_late_and_waits_for_none_is_lost)
 	ck_assert_str_eq(said, "rank 1 has been at step 12 for 30 s; the run was ended");
 	ck_assert_uint_eq(pulse.job, 9);
 }
-END_TEST
 
 START_TEST(a_rank_that_came_to_the_end_of_its_step_is_not_late)
 {
@@ -63,7 +61,6 @@ START_TEST(a_rank_that_came_to_the_end_of_its_step_is_not_late)
 	hear("shardlab-pulse 1 101 9");
 	ck_assert(!finds());
 }
-END_TEST
 
 START_TEST(ranks_that_all_wait_are_lost_after_twice_the_time)
 {
@@ -77,7 +74,6 @@ START_TEST(ranks_that_all_wait_are_lost_after_twice_the_time)
 	}
 	ck_assert_str_eq(said, "all ranks have waited at step 5 for 21 s; the run was ended");
 }
-END_TEST
 
 START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
 {
@@ -85,7 +81,6 @@ START_TEST(a_run_that_does_not_start_again_is_late_as_it_likes)
 	hear("shardlab-pulse 1 101 9 late 12 30 0");
 	ck_assert(!finds());
 }
-END_TEST
 
 /* After a time in which the launcher did not look, only a second counts: pulses sent meanwhile may be unread. */
 START_TEST(a_launcher_that_was_away_does_not_take_its_ranks_for_silent)
@@ -99,7 +94,6 @@ START_TEST(a_launcher_that_was_away_does_not_take_its_ranks_for_silent)
 	pulse.heard_ns[1] -= pulse.limit_ns;
 	ck_assert(finds());
 }
-END_TEST
 
 /* A host that went while its daemon was started: over hosts alone, where logging in may hang, and until a rank is
  * heard. */
@@ -116,7 +110,6 @@ START_TEST(mpirun_that_starts_nobody_is_lost)
 	hear("shardlab-pulse 0 100 9");
 	ck_assert(!finds());
 }
-END_TEST
 
 /* A launcher that got no core asks the host late: its rank is not blamed while the answer may still come. No network
  * has this address. */
@@ -137,7 +130,6 @@ START_TEST(a_host_that_was_asked_just_now_is_waited_for)
 	ck_assert_str_eq(said, "198.51.100.7 has not answered for 10 s; the run was ended "
 	                       "(SHARDLAB_COMM_TIMEOUT_S sets the limit)");
 }
-END_TEST
 
 static void *linger(void *unused)
 {
@@ -161,6 +153,5 @@ START_TEST(a_rank_is_waited_for_until_its_last_thread_has_ended)
 	pulse_wait_for_end(&pulse);
 	ck_assert_int_eq(waitpid(rank, NULL, WNOHANG), rank);
 }
-END_TEST
 
 SUITE_WITH("pulse", 0, open_pulse, close_pulse)

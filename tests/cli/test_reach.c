@@ -17,7 +17,6 @@ START_TEST(a_host_that_answers_is_not_gone)
 	reach_list_gone(gone, sizeof gone);
 	ck_assert_str_eq(gone, "");
 }
-END_TEST
 
 /* Nothing is known of one whose name nobody resolves: mpirun will say. */
 START_TEST(a_host_that_was_not_asked_is_not_missed)
@@ -29,7 +28,6 @@ START_TEST(a_host_that_was_not_asked_is_not_missed)
 	ck_assert_ptr_null(reach_missing(&unknown, 0));
 	ck_assert(!reach_is_gone("no-such-host.invalid"));
 }
-END_TEST
 
 /* An address that is kept for documents: no network has it. Whether there is a route to it is this machine's matter. */
 START_TEST(a_host_that_never_answered_is_missed_once_it_is_expected)
@@ -47,6 +45,5 @@ START_TEST(a_host_that_never_answered_is_missed_once_it_is_expected)
 	reach_rest();
 	ck_assert_int_eq(reach_missed_ns("198.51.100.7"), 0);
 }
-END_TEST
 
 SUITE("reach", 0)

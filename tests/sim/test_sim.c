@@ -360,6 +360,5 @@ START_LOOP_TEST(test_sums_between_hosts, 0, sizeof between_hosts / sizeof betwee
 			ck_assert_int_eq(simulate(&fixture.plan, (enum grain)g, NULL).time.step, between_hosts[_i].ns);
 	}
 }
-END_TEST
 
 SUITE("sim", 120)

@@ -42,6 +42,8 @@ START_TEST(copies_take_the_host_link)
 	trace_release(&slow);
 }
 
+#define STEP(...) simulate(made_plan(SMALL __VA_ARGS__), GRAIN_OPERATION, NULL).time.step
+
 /* Of memory that is not page-locked half of the link's rate is reached, or what the cluster says; and nothing hides
  * such a copy. */
 START_TEST(other_memory_than_page_locked_is_slower)
@@ -51,17 +53,13 @@ START_TEST(other_memory_than_page_locked_is_slower)
 	open_gpus("8", "0", "0", "");
 	cluster.host_link.bandwidth = rate_assumed(cluster.host_link.bandwidth.value / 8);
 	for (int i = 0; i < COUNT(pinned); i++)
-		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=%s",
-		                             pinned[i]),
-		                   GRAIN_OPERATION, NULL)
-		                  .time.step;
+		step[i] = STEP("zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=%s", pinned[i]);
 	ck_assert_int_lt(step[0], step[1]);
 	ck_assert_int_lt(step[0], step[2]);
 	ck_assert_int_lt(step[1], step[3]);
 	ck_assert_int_lt(step[2], step[3]);
 	cluster.pageable = rate_assumed(cluster.host_link.bandwidth.value / 4);
-	const struct plan *p = made_plan(SMALL "zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=none");
-	ck_assert_int_gt(simulate(p, GRAIN_OPERATION, NULL).time.step, step[3]);
+	ck_assert_int_gt(STEP("zero3 ranks=4 offload=optimizer,parameters as=shardlab:pinned=none"), step[3]);
 }
 
 /* Where one rank copies and the others wait, a step takes longer, by as many copies as there are ranks; its bytes are
@@ -95,10 +93,7 @@ START_TEST(a_disk_that_waits_makes_a_longer_step)
 	int64_t step[COUNT(words)];
 	open_gpus_with_disk();
 	for (int i = 0; i < COUNT(words); i++)
-		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk as=shardlab:disk=%s",
-		                             words[i]),
-		                   GRAIN_OPERATION, NULL)
-		                  .time.step;
+		step[i] = STEP("zero3 ranks=4 offload=optimizer:to=disk as=shardlab:disk=%s", words[i]);
 	ck_assert_int_le(step[0], step[1]);
 	ck_assert_int_le(step[0], step[2]);
 	ck_assert_int_lt(step[1], step[3]);
@@ -114,10 +109,8 @@ START_TEST(a_short_queue_makes_a_slow_disk)
 	open_gpus_with_disk();
 	cluster.disk.latency = rate_assumed(100000);
 	for (int i = 0; i < COUNT(words); i++)
-		step[i] = simulate(made_plan(SMALL "zero3 ranks=4 offload=optimizer:to=disk%s as=shardlab:requests=%s",
-		                             words[i], i == 3 ? "waves" : "ahead"),
-		                   GRAIN_OPERATION, NULL)
-		                  .time.step;
+		step[i] = STEP("zero3 ranks=4 offload=optimizer:to=disk%s as=shardlab:requests=%s", words[i],
+		               i == 3 ? "waves" : "ahead");
 	ck_assert_int_eq(step[0], step[1]);
 	ck_assert_int_lt(step[1], step[2]);
 	ck_assert_int_lt(step[2], step[3]);

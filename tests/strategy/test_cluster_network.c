@@ -51,6 +51,5 @@ START_TEST(test_sums_between_nodes)
 		cluster_release(&again);
 	}
 }
-END_TEST
 
 SUITE("network of a cluster", 0)

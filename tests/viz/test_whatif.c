@@ -14,12 +14,12 @@ static const struct whatif_figure *figure_named(const char *name)
 }
 
 /* The output of `sim --json` for the same words. */
-static json_t *simulated(const char *const *arguments)
+static json_t *simulated(const char *arguments)
 {
 	struct options o;
 	struct job j;
 	struct report r = {0};
-	parse(&o, COMMAND_SIM, arguments);
+	arguments_parse(&o, COMMAND_SIM, arguments);
 	ck_assert_msg(!job_from_options(&j, &o), "%s", status_message());
 	ck_assert_msg(!job_predict(&j, option_text(&o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r), "%s",
 	              status_message());
@@ -44,7 +44,7 @@ static void ck_bytes(const char *figure, json_int_t bytes)
 	ck_assert_str_eq(figure_named(figure)->now, word);
 }
 
-static void ck_figures(const char *const *arguments)
+static void ck_figures(const char *arguments)
 {
 	json_t *o = simulated(arguments), *role = json_array_get(json_object_get(o, "roles"), 0);
 	const json_t *device = json_object_get(json_object_get(role, "memory"), "device");
@@ -67,18 +67,17 @@ START_TEST(figures_are_the_simulators)
 	open_gpt();
 	type("w");
 	ck_assert_ptr_eq(v->playback.whatif, &v->whatif);
-	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb", "--ranks", "4", NULL});
+	ck_figures("--model " GPT " --cluster a100-40gb --ranks 4");
 	set("ranks", "8");
 	set("bucket", "64kB");
 	set("link-bandwidth", "5GB");
 	set("precision", "bf16");
 	ck_assert_str_eq(v->whatif.words, "ranks=8,link-bandwidth=5GB,bucket=64kB,precision=bf16");
-	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb:link=5GB", "--ranks", "8", "--bucket",
-	                            "64kB", "--precision", "bf16", NULL});
+	ck_figures("--model " GPT " --cluster a100-40gb:link=5GB --ranks 8 --bucket 64kB --precision bf16");
 	type("5"); /* another strategy keeps them */
 	ck_assert_str_eq(v->playback.shown->label, "zero2");
-	ck_figures((const char *[]){"--model", GPT, "--cluster", "a100-40gb:link=5GB", "--ranks", "8", "--bucket",
-	                            "64kB", "--precision", "bf16", "--strategy", "zero2", NULL});
+	ck_figures("--model " GPT
+	           " --cluster a100-40gb:link=5GB --ranks 8 --bucket 64kB --precision bf16 --strategy zero2");
 	ck_assert_ptr_nonnull(strstr(window_title(w), "zero2, ranks=8,link-bandwidth=5GB"));
 	ck_assert_ptr_nonnull(strstr(v->playback.shown->heading, "zero2 on 8 ranks"));
 }
@@ -186,7 +185,7 @@ START_TEST(the_place_stays)
 /* A change that would fit is looked for while nothing else is to be done, and is then what `sim` says. */
 START_TEST(what_would_fit_comes_later)
 {
-	open_view((const char *[]){"--model", "gpt2-124m", "--cluster", "v100-16gb", NULL});
+	open_view("--model gpt2-124m --cluster v100-16gb");
 	type("w");
 	set("micro-batch", "64");
 	ck_assert_str_eq(figure_named("fits")->now, "no");
@@ -211,8 +210,7 @@ START_TEST(long_work_is_said)
 	struct changes none = {0};
 	int said = 0;
 	struct busy busy = {.say = count, .context = &said, .patience = 1};
-	parse(&options, COMMAND_VIEW,
-	      (const char *[]){"--model", "gpt2-1558m", "--ranks", "64", "--cluster", "a100-40gb", NULL});
+	arguments_parse(&options, COMMAND_VIEW, "--model gpt2-1558m --ranks 64 --cluster a100-40gb");
 	ck_assert_msg(!changes_settings(&none, &options, "zero3", &settings, cluster), "%s", status_message());
 	ck_assert(!work_load(&direct, &options, &settings, cluster, &(struct busy){0}));
 	ck_assert_msg(!work_load(&beside, &options, &settings, cluster, &busy), "%s", status_message());
@@ -229,17 +227,11 @@ START_TEST(long_work_is_said)
 /* The line that Ctrl+C copies makes the same again: the trace, the panel and what stands beside it. */
 static void ck_restored(void)
 {
-	char line[4096];
-	const char *arguments[64];
-	int count = 0;
-	snprintf(line, sizeof line, "%s", w->host.command(w->host.context, 1280, 720));
-	for (char *word = strtok(line, " "); word && count < 63; word = strtok(NULL, " "))
-		arguments[count++] = word;
-	arguments[count] = NULL;
+	const char *line = w->host.command(w->host.context, 1280, 720);
 	struct options o;
 	struct viewer *again = calloc(1, sizeof *again);
 	ck_assert_ptr_nonnull(again);
-	parse(&o, COMMAND_VIEW, arguments + 2);
+	arguments_parse(&o, COMMAND_VIEW, strchr(strchr(line, ' ') + 1, ' ') + 1); /* behind "shardlab view" */
 	playback_init(&again->playback, v->playback.fonts);
 	ck_assert_msg(!viewer_begin(again, &o), "%s", status_message());
 	if (option_given(&o, OPTION_WHAT_IF))
@@ -258,8 +250,7 @@ static void ck_restored(void)
 
 START_TEST(the_command_restores_it)
 {
-	open_view((const char *[]){"--model", GPT, "--cluster", "a100-40gb:network=20GB", "--batch", "8",
-	                           "--micro-batch", "2", NULL});
+	open_view("--model " GPT " --cluster a100-40gb:network=20GB --batch 8 --micro-batch 2");
 	type("w");
 	ck_restored();
 	set("accumulate", "3");

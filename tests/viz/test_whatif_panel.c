@@ -45,13 +45,13 @@ START_TEST(nonsense_is_refused)
 /* A strategy that refuses a change stays as it is. */
 START_TEST(strategies_refuse)
 {
-	open_view((const char *[]){"--model", GPT, "--strategy", "pipeline", "--ranks", "2", NULL});
+	open_view("--model " GPT " --strategy pipeline --ranks 2");
 	type("w");
 	set("ranks", "64");
 	ck_assert_ptr_nonnull(strstr(v->whatif.refused, "64 ranks are 64 stages"));
 	ck_assert_int_eq(v->playback.shown->timeline.rank_count, 2);
 	close_view();
-	open_view((const char *[]){"--model", GPT, "--strategy", "ddp", NULL});
+	open_view("--model " GPT " --strategy ddp");
 	type("w");
 	set("offload", "parameters");
 	ck_assert(*v->whatif.refused != 0);
@@ -61,8 +61,8 @@ START_TEST(strategies_refuse)
 /* The same key again goes past a value that was refused, in rows of names and of numbers. */
 START_TEST(keys_pass_refused_values)
 {
-	open_view((const char *[]){"--model", "gpt:layers=6,width=64,heads=2,context=8,vocabulary=24", "--strategy",
-	                           "pipeline", "--ranks", "4", "--batch", "4", NULL});
+	open_view("--model gpt:layers=6,width=64,heads=2,context=8,vocabulary=24 --strategy pipeline --ranks 4 --batch "
+	          "4");
 	type("w");
 	choose("model");
 	press(SDLK_RIGHT);
@@ -74,7 +74,7 @@ START_TEST(keys_pass_refused_values)
 	ck_assert_str_eq(v->whatif.words, "model=gpt");
 	ck_assert_str_eq(v->whatif.refused, "");
 	close_view();
-	open_view((const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "4", "--batch", "12", NULL});
+	open_view("--model mlp --strategy ddp --ranks 4 --batch 12");
 	type("w");
 	choose("ranks");
 	press(SDLK_LEFT);
@@ -182,7 +182,7 @@ START_TEST(before_stands_beside)
 
 START_TEST(files_cannot_be_changed)
 {
-	open_view((const char *[]){"--trace", "tests/fuzz/corpus/trace/part.json", NULL});
+	open_view("--trace tests/fuzz/corpus/trace/part.json");
 	type("w");
 	ck_assert_ptr_null(v->playback.whatif);
 	ck_assert_ptr_nonnull(strstr(v->playback.note, "What --trace says cannot be changed"));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/command/view_open.h"
+#include "tests/support/arguments.h"
 #include "tests/support/suite.h"
 #include "tests/viz/hands.h"
 
@@ -20,22 +21,14 @@
 static struct viewer *v;
 static struct options options;
 
-static inline void parse(struct options *o, enum command c, const char *const *arguments)
-{
-	int count = 0;
-	while (arguments[count])
-		count++;
-	ck_assert_msg(!options_parse(o, c, count, (char **)(uintptr_t)arguments), "%s", status_message());
-}
-
 static struct fonts fonts;
 
-static inline void open_view(const char *const *arguments)
+static inline void open_view(const char *arguments)
 {
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	v = calloc(1, sizeof *v);
 	ck_assert_ptr_nonnull(v);
-	parse(&options, COMMAND_VIEW, arguments);
+	arguments_parse(&options, COMMAND_VIEW, arguments);
 	playback_init(&v->playback, &fonts);
 	ck_assert_msg(!viewer_begin(v, &options), "%s", status_message());
 	struct window_host host = viewer_host(v);
@@ -45,7 +38,7 @@ static inline void open_view(const char *const *arguments)
 
 static inline void open_gpt(void)
 {
-	open_view((const char *[]){"--model", GPT, "--cluster", "a100-40gb", NULL});
+	open_view("--model " GPT " --cluster a100-40gb");
 }
 
 static inline void close_view(void)
