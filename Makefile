@@ -108,12 +108,15 @@ every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o
 # The GPU's part of the program, a library of its own: built where nvcc is found. Code for these compute capabilities,
 # in ascending order, and PTX of the last.
 NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+nvcc_version := $(if $(NVCC),$(shell $(NVCC) --version 2>&1 | sed -n 's/.*release \([0-9.]*\),.*/\1/p'))
+# Why there is no library: 12.0 is the first that has Hopper's wgmma.
+no_nvcc := $(if $(NVCC),$(if $(filter 5 6 7 8 9 10 11,$(basename $(nvcc_version))),nvcc $(nvcc_version) is too old ($(NVCC)): CUDA 12.0 or newer is needed),no nvcc on the PATH or in /usr/local/cuda/bin)
 CUDA_ARCHITECTURES ?= 80 90
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_sources := $(wildcard kernels/cuda/*.cu)
 cuda_objects := $(cuda_sources:%.cu=$(BUILD)/cuda/%.o)
 # Sanitizers are the host's.
-cuda_library := $(if $(SAN),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
+cuda_library := $(if $(SAN)$(no_nvcc),,$(BUILD)/libshardlab-cuda.so)
 CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
 	      $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
 	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
@@ -125,14 +128,14 @@ nccl_cflags := $(if $(wildcard $(CUDA_HOME)/include/cuda_runtime.h),-isystem $(C
 
 .PHONY: all
 all: $(BUILD)/shardlab $(cuda_library) ## build the program (the default)
-ifeq ($(NVCC),)
-	@echo '  no nvcc: built without CUDA, for CPUs alone'
+ifneq ($(no_nvcc),)
+	@echo '  built without CUDA, for CPUs alone: $(no_nvcc)'
 endif
 
 # Needs no library of ours, so that it can be built again where a GPU and nvcc are and nothing else is.
 .PHONY: cuda
 cuda: $(cuda_library) ## build libshardlab-cuda.so alone, which takes nvcc and nothing else
-	@[ -n '$(NVCC)' ] || { echo 'make: no nvcc on the PATH or in /usr/local/cuda/bin' >&2; exit 2; }
+	@[ -z '$(no_nvcc)' ] || { echo 'make: $(no_nvcc)' >&2; exit 2; }
 
 $(BUILD)/libshardlab-cuda.so: $(cuda_objects)
 	$(call quiet,LINK)$(NVCC) -shared -cudart static $(filter %.o,$^) -lcublasLt -Xlinker -rpath,$(CUDA_HOME)/lib64 -o $@
@@ -179,7 +182,7 @@ $(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 # Files that are rewritten only when what they hold changes.
 flags_text := $(CC) $(shell $(CC) --version 2>/dev/null | head -n 1) $(ALL_CFLAGS) $(KERNEL_CFLAGS) $(SIMD_FLAGS) $(foreach level,0 1 2 3,$(level): $(SIMD_FLAGS_$(level))) \
 	      $(LDFLAGS) $(LIBRARIES)
-cuda_flags_text = $(NVCC) $(subst ',,$(CUDA_FLAGS))
+cuda_flags_text = $(NVCC) $(nvcc_version) $(subst ',,$(CUDA_FLAGS))
 nccl_flags_text = $(nccl_cflags) $(wildcard $(addsuffix /nccl.h,$(CUDA_HOME)/include /usr/local/include /usr/include))
 $(BUILD)/flags $(BUILD)/cuda_flags $(BUILD)/nccl_flags $(layers:%=$(BUILD)/members-%): always
 	@mkdir -p $(@D)

@@ -1,32 +1,59 @@
 #!/bin/bash
-# Builds the GPU's part against older toolkits, whose nvcc Python's packages do not have. They do have NVRTC, which is the same
-# front end and optimizer for device code, ptxas, and headers. So for each toolkit
+# Builds the GPU's part with other toolkits than the one that `make` finds. It needs no GPU. Where a toolkit's nvcc is at hand,
+# it builds the library, and ptxas's report is held to the limits of tests/cuda/cuda_ptxas.sh:
+#
+#     NVCC='/usr/bin/nvcc /opt/cuda-12.6/bin/nvcc' tests/gpu/toolkits.sh
+#
+# Python's packages have no nvcc. They do have NVRTC, which is the same front end and optimizer for device code, ptxas, and
+# headers. So for each of these toolkits
 #   - NVRTC compiles the kernels of each file for sm_80 and sm_90a, every instance that is launched (nvrtc.py), and ptxas
 #     assembles them;
 #   - clang reads each whole file with the toolkit's headers, host's code and device's: every call and constant exists there.
-# What this does not show is that the toolkit's nvcc passes host code on to the compiler as it should. It needs no GPU.
+# What this does not show is that the toolkit's nvcc passes host code on to the compiler as it should.
 #
 #     for v in 12.0 12.4 12.8; do python3 -m venv /tmp/cuda-$v && /tmp/cuda-$v/bin/pip install --no-deps \
 #         nvidia-{cublas,cuda-nvcc,cuda-nvrtc,cuda-runtime}-cu12==$v.*; done
 #     TOOLKITS='/tmp/cuda-12.0 /tmp/cuda-12.4 /tmp/cuda-12.8' tests/gpu/toolkits.sh [FILE.cu...]
 #
-# A line for each file that fails, with the first errors, and one for each toolkit. Status: 0, 1 (something does not build), 77
-# (skipped). Settings: TOOLKITS, virtual environments; CLANG (clang-19: the oldest that has sm_90a and CUDA 12); JOBS (2).
+# A line for each file that fails, with the first errors, and one for each toolkit. Status: 0, 1 (something does not build, or its
+# kernels spill), 77 (skipped). Settings: NVCC, compilers; TOOLKITS, virtual environments; CLANG (clang-19: the oldest that has
+# sm_90a and CUDA 12); JOBS (2).
 # shellcheck disable=SC2317 # functions that xargs calls
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-: "${TOOLKITS:=}" "${CLANG:=clang-19}" "${JOBS:=2}"
+: "${NVCC:=}" "${TOOLKITS:=}" "${CLANG:=clang-19}" "${JOBS:=2}"
 
 skipped() {
 	echo "skipped: older toolkits: $1"
 	exit 77
 }
-[ -n "$TOOLKITS" ] || skipped 'TOOLKITS names no virtual environment that has one'
-command -v "$CLANG" >/dev/null || skipped "no $CLANG"
+[ -n "$NVCC$TOOLKITS" ] || skipped 'NVCC names no compiler, and TOOLKITS no virtual environment that has one'
+[ -z "$TOOLKITS" ] || command -v "$CLANG" >/dev/null || skipped "no $CLANG"
 [ $# -gt 0 ] || set -- kernels/cuda/*.cu
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/shardlab-toolkits.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
+
+# ---- a toolkit that has nvcc ----
+
+# built NVCC FOLDER: a line; the errors where there are any.
+built() {
+	local nvcc=$1 at=$2 name kernels
+	name="nvcc $("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p') ($nvcc)"
+	if ! env -u MAKEFLAGS -u MAKELEVEL make -k -j "$JOBS" BUILD="$at" NVCC="$nvcc" cuda >"$at.said" 2>&1; then
+		echo "$name:"
+		grep -E 'error|fatal|too old|No such file' "$at.said" | head -n 8
+		return 1
+	fi
+	kernels=$(SHARDLAB=$at/shardlab TMPDIR=$folder tests/cuda/cuda_ptxas.sh 2>&1) || {
+		echo "$name: builds the library; its kernels:"
+		echo "$kernels"
+		return 1
+	}
+	echo "$name: builds the library, $kernels: no spills, no serialized products, registers within their limits"
+}
+
+# ---- a toolkit of Python's packages ----
 
 # toolkit VENV FOLDER: what the packages have spread out, as a toolkit has it.
 toolkit() {
@@ -77,7 +104,8 @@ build() {
 export -f failed read_whole kernels build
 export CLANG
 
-status=0
+status=0 count=0
+for nvcc in $NVCC; do built "$nvcc" "$folder/nvcc-$((++count))" || status=1; done
 for venv in $TOOLKITS; do
 	at=$folder/$(basename "$venv")
 	toolkit "$venv" "$at"
