@@ -29,7 +29,11 @@ template <int HEAD> struct shape {
 	static constexpr int KEYS = WARPS * 16 * KEY_TILES, QUERIES = WARPS * 16 * QUERY_TILES; /* owned */
 	/* pieces of 16 × 16 of a warp's rows of V: again from shared memory each time, being too many for the
 	 * registers, of which windows and ALiBi take some */
+#ifdef SPARE_REGISTERS
+	static constexpr int READ_V = HEAD == 64 ? 4 : HEAD == 128 ? 1 : 0;
+#else
 	static constexpr int READ_V = HEAD == 64 ? 4 : 0;
+#endif
 	static constexpr int READ_V_LOCAL = HEAD == 32 ? 2 : HEAD == 64 ? 7 : HEAD == 128 ? 3 : 0;
 	static constexpr int STEP = HEAD <= 64 ? 64 : 32; /* rows that come in at once */
 	static constexpr int KEY_BYTES = (2 * KEYS + 4 * STEP) * HEAD * 2 + 4 * STEP * 4;

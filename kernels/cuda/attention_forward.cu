@@ -17,6 +17,13 @@ namespace
 
 enum { WARPS = 4, THREADS = WARPS * WARP };
 
+/* The compiler of 12.4 would spill at heads of 32, to have three blocks in a multiprocessor at once. */
+#ifdef SPARE_REGISTERS
+#define FORWARD_BOUNDS __launch_bounds__(THREADS, HEAD == 32 ? 2 : 1)
+#else
+#define FORWARD_BOUNDS __launch_bounds__(THREADS)
+#endif
+
 template <int HEAD> struct shape {
 	static constexpr int KEYS = HEAD <= 64 ? 64 : 32; /* what leaves room in registers for S beside the output */
 	static constexpr int TILES = 2;                   /* of 16 queries, a warp */
@@ -55,8 +62,7 @@ __device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4],
 	}
 }
 
-template <typename T, int HEAD, bool LOCAL>
-__global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
+template <typename T, int HEAD, bool LOCAL> __global__ void FORWARD_BOUNDS forward(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::TILES, QUERIES = shape<HEAD>::QUERIES, KEYS = shape<HEAD>::KEYS;
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
