@@ -39,7 +39,7 @@ template <typename T, int V> __global__ void __launch_bounds__(THREADS) add_kern
 		narrow(widen(y[i]) + widen(x[i]), y[i]);
 }
 
-/* 16 bytes at a time on the wider side, so that lanes leave no gaps between them. */
+/* 16 bytes at a time on the side of fp32, so that lanes leave no gaps between them. */
 template <typename From, typename To, int V>
 __global__ void __launch_bounds__(THREADS) convert_kernel(int64_t n, const From *x, To *y)
 {
@@ -161,19 +161,24 @@ CUDA_KERNEL(vector_add)
 	});
 }
 
+/* Between fp32 and one of 16 bits: a plan has a type of its own beside fp32, and what keeps its type is a copy. */
 CUDA_KERNEL(vector_convert)
 {
-	return n == 0 ? 0 : with_type(from, [&](auto from_tag) {
-		return with_type(to, [&](auto to_tag) {
-			typedef typename decltype(from_tag)::type From;
-			typedef typename decltype(to_tag)::type To;
-			typedef typename std::conditional<(sizeof(From) > sizeof(To)), From, To>::type Wider;
-			return with_lanes<Wider>(0, {x, y}, [&](auto lanes) {
-				constexpr int V = decltype(lanes)::value;
-				unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
-				return launch(convert_kernel<From, To, V>, blocks, THREADS, 0, s, n,
-				              static_cast<const From *>(x), static_cast<To *>(y));
-			});
+	const bool widens = to == ELEMENT_FP32;
+	if (widens == (from == ELEMENT_FP32))
+		return CUDA_ERROR_SHAPE;
+	return n == 0 ? 0 : with_type(widens ? from : to, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return with_lanes<float>(0, {x, y}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value;
+			unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
+			if constexpr (std::is_same<T, float>::value)
+				return static_cast<int>(CUDA_ERROR_SHAPE); /* it is not asked for */
+			else
+				return widens ? launch(convert_kernel<T, float, V>, blocks, THREADS, 0, s, n,
+				                       static_cast<const T *>(x), static_cast<float *>(y))
+				              : launch(convert_kernel<float, T, V>, blocks, THREADS, 0, s, n,
+				                       static_cast<const float *>(x), static_cast<T *>(y));
 		});
 	});
 }

@@ -192,8 +192,20 @@ CASE_RUN(vectors_run, struct vector_case, k)
 	int error = kernels->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
 	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, a[2].now, k->accumulate);
 	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, a[3].now, k->accumulate);
-	error |= kernels->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
+	if ((k->type == ELEMENT_FP32) != (k->to == ELEMENT_FP32))
+		error |= kernels->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
 	return error;
+}
+
+/* What no plan asks for has no kernel. */
+START_TEST(other_conversions)
+{
+	struct kernel_context *c = target_open(3, 0);
+	EACH_ELEMENT(from)
+	EACH_ELEMENT(to)
+	if ((from == ELEMENT_FP32) == (to == ELEMENT_FP32))
+		ck_assert_int_eq(target_kernels()->vector_convert(c, NULL, 1, from, NULL, to, NULL), CUDA_ERROR_SHAPE);
+	target_close(c);
 }
 
 START_LOOP_TEST(vectors, 0, 2)
