@@ -55,17 +55,17 @@ export MODEL=$small SPEED_MODEL=$small
 "$SHARDLAB" doctor --device cuda >"$TMPDIR/doctor" 2>"$TMPDIR/doctor.err"
 grep -q "^ok *shardlab's library *CUDA 13.0, with code for compute capability 9.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
 grep -q "^ok *cuBLASLt *13.2.0; shardlab's library was built with 13.1.0$" "$TMPDIR/doctor" || fail "doctor: $(cat "$TMPDIR/doctor")"
-STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 apart, ' plans.sh
+STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans on 1 rank: losses at most 0 apart, ' plans.sh
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"
 STRATEGIES=hybrid:shard=5 RANKS=2 CLUSTER=none gpu_script 1 $'^@row\tvalidate\tFAILED' validate.sh
 
 # The other families: a model of each, whatever MODEL says.
-STRATEGIES=zero3 RANKS=2 gpu_script 0 $'^@row\tplans-llama\t3 plans: losses at most 0 apart, ' families.sh
+STRATEGIES=zero3 RANKS=2 gpu_script 0 $'^@row\tplans-llama\t3 plans on 2 ranks: losses at most 0 apart, ' families.sh
 cp "$TMPDIR/script.out" "$TMPDIR/families.log"
 for family in llama mpt opt; do
 	grep -q "^== $family:" "$TMPDIR/families.log" || fail "families.sh: not $family's model"
-	grep -q $'^@row\t'"plans-$family"$'\t3 plans: ' "$TMPDIR/families.log" || fail "families.sh: no plans of $family"
+	grep -q $'^@row\t'"plans-$family"$'\t3 plans on 2 ranks: ' "$TMPDIR/families.log" || fail "families.sh: no plans of $family"
 	grep -q $'^@row\t'"validate-$family"$'\t2 plans on 2 ranks: bytes exact$' "$TMPDIR/families.log" ||
 		fail "families.sh: $family is not validated"
 done
@@ -147,7 +147,7 @@ PARTS=losses LOSSES=$TMPDIR/none gpu_script 1 $'^@row\tlosses\tFAILED' bench.sh
 # Two ranks on the stand-in for a GPU.
 SEVERAL_MODEL=$small STRATEGIES=fsdp COMM=ring MAKE=none MICRO_BATCH=1 RESULTS=none gpu_script 0 'not run: 4 GPUs: there are 2' \
 	several.sh "$TMPDIR/several.log"
-grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: bytes exact; tokens/s .*: ddp [.0-9]*, .*, fsdp [.0-9]*$' \
+grep -q $'^@row\tnccl-2\t1 plans on 2 ranks: .*; 2 plans on 2 ranks: bytes exact; tokens/s .*: ddp [.0-9]*, .*, fsdp [.0-9]*$' \
 	"$TMPDIR/several.log" || fail 'several.sh: no row'
 
 # The same with NCCL, where the build has it.
@@ -157,7 +157,7 @@ if grep -q 'without NCCL' "$TMPDIR/nccl"; then
 else
 	FAKE_GPUS=2 SEVERAL_MODEL=$small STRATEGIES=fsdp MAKE=none MICRO_BATCH=1 RESULTS=none gpu_script 0 'not run: 4 GPUs' \
 		several.sh "$TMPDIR/several.log"
-	grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: calls and payload exact; tokens/s .*: ddp [.0-9]*, ' "$TMPDIR/several.log" ||
+	grep -q $'^@row\tnccl-2\t1 plans on 2 ranks: .*; 2 plans on 2 ranks: calls and payload exact; tokens/s .*: ddp [.0-9]*, ' "$TMPDIR/several.log" ||
 		fail 'several.sh: no row of NCCL'
 fi
 
@@ -201,7 +201,7 @@ tests/gpu/record.sh "$TMPDIR/time.log" "$TMPDIR/kernels.log" || fail 'record.sh'
 mkdir "$TMPDIR/other"
 printf '@run\tA\t1.2\t2026-01-02\tmake\n@row\tnccl-2\tsome\n' >"$TMPDIR/other/families.log"
 tests/gpu/record.sh "$TMPDIR/families.log" "$TMPDIR/other/families.log" || fail 'record.sh'
-grep -q '^| `plans-opt` | .* | 3 plans: .* (Stand-in, .*`tests/gpu/families.sh`) |$' "$RESULTS" || fail 'no result of OPT'
+grep -q '^| `plans-opt` | .* | 3 plans on 2 ranks: .* (Stand-in, .*`tests/gpu/families.sh`) |$' "$RESULTS" || fail 'no result of OPT'
 grep -q '^| `validate-calibrate` | .* | [0-9]* s: [a-z]* (Stand-in' "$RESULTS" || fail 'no result of validate-calibrate'
 grep -q '^| `validate-time` | .*: single .* %: [a-z]* (Stand-in' "$RESULTS" || fail 'no result of validate-time'
 

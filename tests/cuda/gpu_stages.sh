@@ -96,21 +96,29 @@ tests/gpu/record.sh "$TMPDIR/cut.log" || fail 'record.sh: a log that was cut off
 grep -q '^| `kernels` | .* tests pass (Stand-in, ' "$RESULTS" || fail 'no row of a log that was cut off'
 [ "$(grep '^| `peak`' "$RESULTS")" = "$(grep '^| `peak`' kernels/RESULTS.md)" ] || fail 'a row of half a line'
 
-# ---- a stage that hangs, one that computes something else, and no time for the last ----
+# ---- a stage that hangs within a line, and leaves a child; one that computes something else; no time for the last ----
 
 rm "$TMPDIR/fake/shardlab"
 PROGRAM=$(realpath "$build/tests/gpu/shardlab")
-export PROGRAM
+export PROGRAM LEFT=$TMPDIR/left
 program shardlab <<'END'
 #!/bin/bash
 case "$* " in
-*--no-graph*) echo began && sleep 100 ;;
+*--no-graph*)
+	echo began
+	printf 'half a'
+	setsid sleep 100 &
+	echo $! >"$LEFT"
+	sleep 100
+	;;
 *'--device cuda '*) "$PROGRAM" "$@" | sed 's/"losses": \[\([0-9]\)\.\([0-9]\{4\}\)/"losses": [\1.9999/' ;;
 *) "$PROGRAM" "$@" ;;
 esac
 END
 STAGES='cpu eager graph' SMALL_SECONDS=6 stages_script 1 first.sh
 has '^began$'
+has '^half a$'
+kill "$(cat "$LEFT")" || fail 'the script waited for what a stage left'
 has $'^@stage\teager\tstopped after 6 s\t'
 has $'^@stage\tgraph\tok\t'
 has $'^@stage\tgraph=cpu\t0.[0-9]* apart\t'
@@ -123,7 +131,7 @@ rm "$TMPDIR/fake/shardlab"
 ln -s "$PROGRAM" "$TMPDIR/fake/shardlab"
 RANKS=2 STRATEGIES=zero3 stages_script 0 second.sh
 for stage in plans-1 plans strategies validate losses; do has $'^@stage\t'"$stage"$'\tok\t'; done
-has $'^@row\tplans\t3 plans: losses at most 0 apart, '
+has $'^@row\tplans\t3 plans on 2 ranks: losses at most 0 apart, '
 has $'^@row\tlosses\t0.12 % at most, of spans of 30 steps: reached$'
 STAGES='train-hopper train matrix pytorch' MICRO_BATCHES=2 stages_script 0 beside.sh
 for stage in train-hopper train matrix pytorch; do has $'^@stage\t'"$stage"$'\tok\t'; done

@@ -37,10 +37,10 @@ small() {
 		--precision "$precision" "$@"
 }
 
-# compare NAME REFERENCE PRECISION: a line, and a stage that failed if losses are too far apart.
+# compare NAME REFERENCE PRECISION: a line, and a stage that failed if losses are too far apart. One that did not end has none.
 compare() {
 	local off
-	[ -e "$folder/$1.out" ] && [ -e "$folder/$2.out" ] || return 0
+	[ -n "$(losses "$folder/$1.out" 2>/dev/null)" ] && [ -n "$(losses "$folder/$2.out" 2>/dev/null)" ] || return 0
 	off=$(apart "$(losses "$folder/$2.out")" "$(losses "$folder/$1.out")")
 	say "losses of $1 are $off apart from those of $2, $3; limit $(limit "$3")"
 	[ "$(verdict "$off" '<=' "$(limit "$3")")" = reached ] || stage_ended "$1=$2" "$off apart" 0

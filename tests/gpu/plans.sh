@@ -71,4 +71,6 @@ if [ "$good" != "$count" ]; then
 	row "$ROW" "FAILED: $((count - good)) of $count plans"
 	exit 1
 fi
-row "$ROW" "$count plans: losses at most $(sed 's/.*losses \(.*\) apart/\1/' "$folder/lines" | sort -g | tail -n 1) apart, the same weights when repeated"
+on=${RANKS% *}
+[ "$on" = "$RANKS" ] || on="${on// /, } and ${RANKS##* }"
+row "$ROW" "$count plans on $on rank$([ "$RANKS" = 1 ] || echo s): losses at most $(sed 's/.*losses \(.*\) apart/\1/' "$folder/lines" | sort -g | tail -n 1) apart, the same weights when repeated"

@@ -23,7 +23,7 @@ logs=()
 for log in "$@"; do
 	mkdir "$whole/${#logs[@]}" # two may have one name
 	logs+=("$whole/${#logs[@]}/$(basename "$log")")
-	if [ -n "$(tail -c 1 "$log" | tr -d '\n')" ]; then sed '$d' "$log"; else cat "$log"; fi >"${logs[-1]}"
+	if [ -n "$(tail -c 1 "$log" | tr -d '\n')" ]; then sed '$d' "$log"; else cat "$log"; fi | tr -d '\r' >"${logs[-1]}" # of a terminal
 done
 awk -F '\t' -v table="$results" '
 	function name_of(path) { sub(/.*\//, "", path); return path }

@@ -24,9 +24,8 @@ rate() {
 
 # part ROW COMMAND...: runs a script of this folder with RANKS set; what its row says, in $text.
 part() {
-	ROW=part "$@" >"$folder/part" 2>&1
-	local status=$?
-	sed '/^@/d' "$folder/part"
+	ROW=part "$@" 2>&1 | tee "$folder/part" | sed -u '/^@/d'
+	local status=${PIPESTATUS[0]}
 	text=$(sed -n 's/^@row\tpart\t//p' "$folder/part")
 	return $status
 }
@@ -72,9 +71,8 @@ if [ "$MAKE" != none ]; then
 	fi
 	$MAKE "$SHARDLAB" "$build/libshardlab-cuda.so" "$build/tests/gpu/ask_gpu" || exit 1
 fi
-status=0
-(measure) >"$log" 2>&1 || status=$?
-cat "$log"
+(measure) 2>&1 | tee "$log"
+status=${PIPESTATUS[0]}
 if [ "$RESULTS" != none ] && grep -q '^@row' "$log"; then
 	tests/gpu/record.sh "$log" || status=1
 fi

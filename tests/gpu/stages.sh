@@ -34,6 +34,7 @@ stages_begin() {
 
 # stage_ended NAME RESULT SECONDS
 stage_ended() {
+	[ -z "$(tail -c 1 "$stage_log")" ] || say '' # it was stopped in the middle of a line
 	stage_names+=("$1")
 	stage_results+=("$2, $3 s")
 	[ "$2" = ok ] || stages_failed=$((stages_failed + 1))
@@ -51,9 +52,11 @@ stage() {
 		return
 	fi
 	echo "== $name" | tee -a "$stage_log"
-	# A line is written when it is printed, not when a buffer is full.
+	# A line is written when it is printed, not when a buffer is full. What a stage leaves running may hold its output open.
 	command -v stdbuf >/dev/null && lines=(stdbuf -oL -eL)
-	IN_STAGE=$name timeout -k 5 "$limit" "${lines[@]}" "$@" 2>&1 | tee -a "$stage_log" "$folder/$name.out" || status=${PIPESTATUS[0]}
+	IN_STAGE=$name timeout -k 5 "$limit" "${lines[@]}" "$@" 2>&1 |
+		timeout --foreground $((limit + 8)) tee -a "$stage_log" "$folder/$name.out"
+	status=${PIPESTATUS[0]}
 	case $status in
 	0) stage_ended "$name" ok $((SECONDS - began)) ;;
 	124 | 137) stage_ended "$name" "stopped after $limit s" $((SECONDS - began)) ;;

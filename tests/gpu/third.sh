@@ -15,5 +15,5 @@ export COMMAND
 stages_begin "$log" 580
 PARTS='time' stage time 280 tests/gpu/validate.sh
 SANITIZER_SECONDS=${SANITIZER_SECONDS:-180} stage sanitizer 200 tests/gpu/sanitizer.sh
-stage families 100 tests/gpu/families.sh
+stage families 300 tests/gpu/families.sh
 stages_end
