@@ -12,12 +12,17 @@ a figure. A row is said
     nearly    something was taken for something else, which `near` lists
     not       something is missing from the row or from shardlab: `why`
 
-A row is left out of the fit, and of the scoreboard's errors, where RULES_OUT says so.
+A row is left out of the fit, and of the scoreboard's errors, where RULES_OUT says so. Names of columns may be written
+with capitals, spaces or dashes; a column that is none of these is named on stderr, and not read. Figures may have commas
+between thousands, or k, M, B, T behind them; what is no figure is said so of its row.
 """
 import csv
+import difflib
 import json
+import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,19 +32,27 @@ import tempfile
 # Architectures of public models, as their config.json have them: layers, width, heads, heads of keys, hidden, vocabulary,
 # tied embeddings, biases of q, k and v.
 ARCHITECTURES = [
-    (r"qwen.?2\.5.?0\.5b", (24, 896, 14, 2, 4864, 151936, True, True)),
-    (r"qwen.?2\.5.?1\.5b", (28, 1536, 12, 2, 8960, 151936, True, True)),
+    (r"qwen.?2(\.5)?.?0\.5b", (24, 896, 14, 2, 4864, 151936, True, True)),
+    (r"qwen.?2(\.5)?.?1\.5b", (28, 1536, 12, 2, 8960, 151936, True, True)),
     (r"qwen.?2\.5.?3b", (36, 2048, 16, 2, 11008, 151936, True, True)),
-    (r"qwen.?2\.5.?7b", (28, 3584, 28, 4, 18944, 152064, False, True)),
+    (r"qwen.?2(\.5)?.?7b", (28, 3584, 28, 4, 18944, 152064, False, True)),
     (r"qwen.?2\.5.?14b", (48, 5120, 40, 8, 13824, 152064, False, True)),
     (r"qwen.?2\.5.?32b", (64, 5120, 40, 8, 27648, 152064, False, True)),
-    (r"qwen.?2\.5.?72b", (80, 8192, 64, 8, 29568, 152064, False, True)),
+    (r"qwen.?2(\.5)?.?72b", (80, 8192, 64, 8, 29568, 152064, False, True)),
     (r"llama.?2.?7b", (32, 4096, 32, 32, 11008, 32000, False, False)),
     (r"llama.?2.?13b", (40, 5120, 40, 40, 13824, 32000, False, False)),
     (r"llama.?2.?34b", (48, 8192, 64, 8, 22016, 32000, False, False)),
     (r"llama.?2.?70b", (80, 8192, 64, 8, 28672, 32000, False, False)),
+    (r"tiny.?llama", (22, 2048, 32, 4, 5632, 32000, False, False)),
+    (r"llama.?3\.2.?1b", (16, 2048, 32, 8, 8192, 128256, True, False)),
+    (r"llama.?3\.2.?3b", (28, 3072, 24, 8, 8192, 128256, True, False)),
+    (r"llama.?3(\.1)?.?405b", (126, 16384, 128, 8, 53248, 128256, False, False)),
+    (r"llama.?7b", (32, 4096, 32, 32, 11008, 32000, False, False)),
+    (r"llama.?13b", (40, 5120, 40, 40, 13824, 32000, False, False)),
+    (r"llama.?3[03]b", (60, 6656, 52, 52, 17920, 32000, False, False)),
+    (r"llama.?65b", (80, 8192, 64, 64, 22016, 32000, False, False)),
     (r"llama.?3(\.1)?.?8b", (32, 4096, 32, 8, 14336, 128256, False, False)),
-    (r"llama.?3(\.1)?.?70b", (80, 8192, 64, 8, 28672, 128256, False, False)),
+    (r"llama.?3(\.[13])?.?70b", (80, 8192, 64, 8, 28672, 128256, False, False)),
     (r"mistral.?7b", (32, 4096, 32, 8, 14336, 32000, False, False)),
 ]
 # The same of GPTs: layers, width, heads, vocabulary. An architecture has a context, which counts where a row does not say
@@ -47,6 +60,16 @@ ARCHITECTURES = [
 SHAPES = [
     (r"gpt-?2.?(124m|small)", (12, 768, 12, 50257)), (r"gpt-?2.?(medium|345m|355m)", (24, 1024, 16, 50257)),
     (r"gpt-?2.?(large|774m)", (36, 1280, 20, 50257)), (r"gpt-?2.?(xl|1\.5b|1558m)", (48, 1600, 25, 50257)),
+    (r"mpt.?125m", (12, 768, 12, 50368)), (r"mpt.?350m", (24, 1024, 16, 50368)), (r"mpt.?760m", (24, 1536, 12, 50368)),
+    (r"mpt.?1b", (24, 2048, 16, 50368)), (r"mpt.?3b", (32, 2560, 20, 50368)), (r"mpt.?7b", (32, 4096, 32, 50368)),
+    (r"mpt.?13b", (40, 5120, 40, 50368)), (r"mpt.?30b", (48, 7168, 56, 50368)), (r"mpt.?70b", (64, 8192, 64, 50368)),
+    (r"bert.?large", (24, 1024, 16, 30522)), (r"bert.?base", (12, 768, 12, 30522)),
+    (r"neox.?20b", (44, 6144, 64, 50432)), (r"gpt-?j", (28, 4096, 16, 50400)),
+    (r"gpt-?neo.?1\.3b", (24, 2048, 16, 50257)), (r"gpt-?neo.?2\.7b", (32, 2560, 20, 50257)),
+    (r"pythia.?160m", (12, 768, 12, 50304)), (r"pythia.?410m", (24, 1024, 16, 50304)), (r"pythia.?1b", (16, 2048, 8, 50304)),
+    (r"pythia.?1\.4b", (24, 2048, 16, 50304)), (r"pythia.?2\.8b", (32, 2560, 32, 50304)),
+    (r"pythia.?6\.9b", (32, 4096, 32, 50432)), (r"pythia.?12b", (36, 5120, 40, 50688)),
+    (r"opt.?125m", (12, 768, 12, 50272)),
     (r"bloom.?560m", (24, 1024, 16, 250880)), (r"bloom.?1\.?1b", (24, 1536, 16, 250880)),
     (r"bloom.?1\.?7b", (24, 2048, 16, 250880)), (r"bloom.?3b", (30, 2560, 32, 250880)),
     (r"bloom.?7\.?1?b", (30, 4096, 32, 250880)), (r"bloom(.?176b)?$", (70, 14336, 112, 250880)),
@@ -55,23 +78,51 @@ SHAPES = [
     (r"gpt-?3.?(175b)?$", (96, 12288, 96, 50257)),
 ]
 CONTEXTS = [(r"gpt-?2", 1024), (r"llama.?3", 8192), (r"llama.?2|mistral", 4096), (r"qwen", 32768), (r"", 2048)]
-FAMILIES = [(r"\bmpt\b|mpt-", "mpt"), (r"llama|qwen|mistral", "llama"), (r"gpt|bloom|opt\b|megatron", "gpt")]
+# What a model is, by its name; with a third column it is only nearly that.
+FAMILIES = [
+    (r"\bt5|\bbart\b|blenderbot|moe\b|mixtral|\d+x\d+(\.\d+)?b|switch.?transf|\bvi-?t\b|resnet|diffusion|unet|whisper|clip\b|mamba|rwkv",
+     None),
+    (r"\bmpt\b|mpt-", "mpt"),
+    (r"llama|qwen|mistral|vicuna|alpaca|\byi-", "llama"),
+    (r"smollm|olmo|deepseek|internlm|baichuan|gemma|\bphi-?[34]", "llama", "a model that is taken for a Llama of that shape"),
+    (r"gpt-?j|neox|gpt-?neo|pythia|falcon|starcoder", "gpt", "a model that is taken for a GPT of that shape"),
+    (r"gpt|bloom|opt\b|opt-|megatron", "gpt"),
+    (r"bert", "gpt", "an encoder that is taken for a GPT of that shape"),
+    # By nothing but a number of parameters: 13B, 1T.
+    (r"^\s*~?[\d.]+ ?[bt]\b", "gpt", "a model that is taken for a GPT of so many parameters"),
+]
+# Blocks of a model of so many parameters: those of GPT-3's eight (Brown et al. 2020, table 2.1) and Megatron's (Narayanan
+# et al. 2021, table 1).
+DEPTHS = [(125e6, 12), (350e6, 24), (760e6, 24), (1.3e9, 24), (2.7e9, 32), (6.7e9, 32), (13e9, 40), (18.4e9, 40),
+          (39.1e9, 48), (76.1e9, 60), (145.6e9, 80), (175e9, 96), (310e9, 96), (530e9, 105), (1e12, 128)]
 
-STRATEGIES = [  # the first that is found counts
-    (r"context parallel|\bCP [2-9]", None),
-    (r"offload.*(without|with) --bind", None),
-    (r"sharded_ddp|deepcompile|hpz|zero\+\+|forward only", None),
+STRATEGIES = [  # the first that is found counts; with a third column only nearly
+    (r"context.?parallel|\bCP ?=? ?[2-9]|ulysses|ring.?attention|expert.?parallel", None),
+    (r"offload.*without --bind", None),
+    (r"hpz|zero\+\+|forward only|inference|\blora\b|qlora", None),
     (r"hsdp|hybrid", "hybrid:shard=node"),
     (r"shard_grad_op", "fsdp:reshard=no"),
-    (r"fsdp|full_shard", "fsdp"),
-    (r"zero-?3|zero_stage=3", "zero3"),
-    (r"zero-?2|zero_stage=2", "zero2"),
-    (r"zero-?1|zero_stage=1|-z 1", "zero1"),
-    (r"zero-?0|\bddp\b|\bdp\b", "ddp"),
+    (r"no_shard", "ddp"),
+    (r"sharded_ddp", "zero2", "fairscale's sharded data parallelism is taken for ZeRO-2"),
+    (r"fsdp|full_shard|fully.?sharded", "fsdp"),
+    (r"zero\W?1\b.*deep.?compile", "zero1", "DeepCompile's passes over the graph are left out"),
+    (r"zero\W?3\b.*deep.?compile", "zero3", "DeepCompile's passes over the graph are left out"),
+    (r"deep.?compile", None),
+    (r"(zero|stage)[-_ =]*(dp|stage|optimizer)?[-_ =]*3", "zero3"),
+    (r"(zero|stage)[-_ =]*(dp|stage|optimizer)?[-_ =]*2", "zero2"),
+    (r"(zero|stage)[-_ =]*(dp|stage|optimizer)?[-_ =]*1|-z 1", "zero1"),
+    (r"zero.?offload on/off", None),
+    (r"zero.?offload", "zero2", "ZeRO-Offload without a stage is taken for stage 2"),
+    (r"zero[-_ =]*(stage)?[-_ =]*0|\bddp\b|\bdp\b|distributed.?data.?parallel|data parallel", "ddp"),
     (r"dataparallel", "dp"),
     (r"single", "single"),
 ]
-PRECISIONS = [(r"mxfp|fp4", None), (r"fp8|float8|e4m3", "fp8"), (r"bf16", "bf16"), (r"fp16|half", "fp16"), (r"tf32", "tf32"), (r"fp32", "fp32")]
+# Where a row has one of these axes and no other, and as many GPUs.
+AXES = [("tp", "tensor"), ("pp", "pipeline")]
+PRECISIONS = [
+    (r"mxfp|fp4|nf4|int[48]\b", None), (r"fp8|float8|e4m3", "fp8"), (r"bf16|bfloat16", "bf16"), (r"fp16|half|float16", "fp16"),
+    (r"tf32", "tf32"), (r"fp32|float32", "fp32"),
+]
 # Programs that scale by the largest element of earlier steps (Transformer Engine), or find it where a tensor is made. Their
 # casts read a tensor once; those of others read it twice.
 SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "dynamic")]
@@ -80,17 +131,24 @@ SCALINGS = [(r"llm-foundry|composer|nanotron|megatron|llmq", "delayed"), (r"", "
 # everything. Where a row has MFU and HFU, which counts what is recomputed, they say it better.
 CHECKPOINTING = [
     (r"recompute-block", "full"), (r"recompute-ffn", 0.6), (r"recompute-(swiglu|norm)", "none"),
-    (r"every (second|other|2nd|2)\b", "full:one_in=2"), (r"every (third|3rd|3)\b", "full:one_in=3"),
-    (r"every (fourth|4th|4)\b", "full:one_in=4"), (r"selective.*\bop", "operations"), (r"selective", 0.5),
-    (r"full|every (block|layer)", "full"), (r"none|^no$", "none"),
+    (r"every (second|other|2nd|2)\b|selective[^/]{0,8}\b2\b", "full:one_in=2"),
+    (r"every (third|3rd|3)\b|selective[^/]{0,8}\b3\b", "full:one_in=3"),
+    (r"every (fourth|4th|4)\b|selective[^/]{0,8}\b4\b", "full:one_in=4"),
+    (r"\b1/2\b|\bhalf\b", "full:one_in=2"), (r"\b1/3\b", "full:one_in=3"), (r"\b1/4\b", "full:one_in=4"), (r"selective.*\bop", "operations"), (r"selective", 0.5),
+    (r"full|every (block|layer)", "full"), (r"none|^ *(no|off|false|disabled|0|without)\b", "none"),
+    (r"^ *(yes|on|true|1|enabled|checkpointing|(activation|gradient).checkpointing)\b", "full"),
 ]
-OFFLOADS = [
+OFFLOADS = [  # with a third column only nearly
+    (r"residual.*opt|opt.*residual", "optimizer,activations", "the residual stream is taken for all that is saved"),
+    (r"residual", "activations", "the residual stream is taken for all that is saved"),
+    (r"(nvme|disk|ssd).*param.*opt|(nvme|disk|ssd).*opt.*param|param.*opt.*(nvme|disk|ssd)|opt.*param.*(nvme|disk|ssd)",
+     "optimizer:to=disk,parameters:to=disk"),
+    (r"opt.*(nvme|disk|ssd)|(nvme|disk|ssd).*opt", "optimizer:to=disk"), (r"nvme|disk|ssd", None),
     (r"activation.*opt|opt.*activation", "optimizer,activations"),
     (r"activation", "activations"),
-    (r"residual", None),
     (r"param.*opt|opt.*param", "optimizer,parameters"),
     (r"opt|master", "optimizer"),
-    (r"^none$|^$", "none"),
+    (r"^ *(none|no|off|false|0|-)? *$", "none"),
     (r"cpu", "optimizer,parameters"),
 ]
 # Attention with its scores in memory, or flash attention's. Where a row does not say which, its card and its date do: flash
@@ -118,12 +176,20 @@ CARDS = [
 # clock × voltage².
 WATTS = [(r"pcie", 350), (r"h100|h200", 700), (r"b200", 1000), (r"a100", 400), (r"v100", 300)]
 MEMORIES = {"h100": "80GB", "a100-40gb": "40GB", "a100-80gb": "80GB", "v100-32gb": "32GB"}
-# The gigabits a second of a node, from what is said of the network.
+# The gigabits a second of a node, from what is said of the network: a figure a second, in bits or (B) bytes. What is said of
+# links inside of a node is not of it.
+RATE = r"(\d+(?:\.\d+)?) ?((?:[gG]|[tT])[bB])(?:i?ts?)?(?:/s|/sec|ps|[eE]\b)"
 NETWORKS = [
-    (r"(\d+) ?x ?(\d+) ?gb", lambda m, gpus: int(m[1]) * int(m[2])),
-    (r"(\d+) ?gb/?p?s per gpu", lambda m, gpus: int(m[1]) * gpus),
-    (r"(\d+) ?gb", lambda m, gpus: int(m[1])),
+    (r"(\d+) ?[xX×] ?" + RATE, lambda m, gpus: int(m[1]) * gigabits(m[2], m[3])),
+    (RATE + r" ?(?:per|/|a) ?gpu", lambda m, gpus: gigabits(m[1], m[2]) * gpus),
+    (RATE, lambda m, gpus: gigabits(m[1], m[2])),
 ]
+INSIDE = r"nvlink|nvswitch|pcie|hbm|intra-?node(?!.*inter)|memory"
+
+
+def gigabits(figure, unit):
+    return float(figure) * (1000 if unit[0] in "tT" else 1) * (8 if unit[1] == "B" else 1)
+
 
 # Programs: the words of a row that name one, the stack that is fitted on its runs, its class, and a description. Where
 # a row says that it was compiled, the class is pytorch-compiled.
@@ -169,13 +235,22 @@ def find(table, text):
     return None
 
 
+FIGURE = re.compile(r"\s*~?\s*([\d.,_]+(?:e[+-]?\d+)?)\s*([kmbgt]?)\s*$", re.I)
+TIMES = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
+
+
 def number(text):
     """A figure, with or without commas between thousands; None: there is none, or none that anybody measures."""
+    m = FIGURE.match(text or "")
     try:
-        v = float(re.sub(r"(?<=\d),(?=\d{3}\b)", "", text or ""))
+        v = float(re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", m[1])) * TIMES[m[2].lower()] if m else None
     except ValueError:
         return None
-    return v if 0 <= v < 1e18 else None
+    return v if v is not None and 0 <= v < 1e18 else None
+
+
+def is_empty(text):
+    return re.fullmatch(r"\s*(-+|–|—|\?|n/?a|nan|null|unknown|not stated)?\s*", text or "", re.I) is not None
 
 
 def year_of(text):
@@ -186,8 +261,8 @@ def year_of(text):
 
 def rounding(text):
     """How far a written figure may be off by its rounding, as a share: half of its last digit."""
-    digits = len(text.split(".")[1]) if "." in text else 0
-    return 0.5 / 10**digits / number(text)
+    digits = len(re.match(r"\d*", text.split(".")[1])[0]) if "." in text else 0
+    return 0.5 / 10**digits * TIMES[FIGURE.match(text)[2].lower()] / number(text)
 
 
 def whole(text):
@@ -207,6 +282,7 @@ class Run:
             if re.search(pattern, row.get(column) or "", re.I) and not self.out:
                 self.out = reason
         try:
+            self.check_figures()
             self.read()
         except Unsaid as e:
             self.why = str(e)
@@ -221,6 +297,23 @@ class Run:
             self.stack += "-compiled"
             self.about += ", compiled"
             self.as_ += "" if self.as_ == "shardlab" or "kernels=" in self.as_ else ":kernels=fused"
+
+    def check_figures(self):
+        """What says that nothing is stated is empty. What stands where a figure should, and is none: a setting cannot be
+        said, and nothing was measured."""
+        for column in COLUMNS:
+            text = self.row.get(column)
+            if is_empty(text):
+                self.row[column] = ""
+            elif column not in SETTINGS + MEASURES:
+                continue
+            elif number(text) is None:
+                if column in SETTINGS:
+                    raise Unsaid("what stands for %s is no figure" % column)
+                self.out = self.out or "what stands for %s is no figure" % column
+                self.row[column] = ""
+            elif "~" in text and column in MEASURES:
+                self.out = self.out or "a figure is said to be approximate"
 
     def read(self):
         self.read_sizes()
@@ -247,10 +340,7 @@ class Run:
     def read_sizes(self):
         r = self.row
         name = r.get("model") or ""
-        family = find(FAMILIES, name)
-        if not family:
-            raise Unsaid("a model that shardlab does not have")
-        family = family[1]
+        family = self.take(FAMILIES, name, "a model that shardlab does not have")
         known, shape = find(ARCHITECTURES, name), find(SHAPES, name)
         self.sequence = whole(r.get("seq_len"))
         if not self.sequence:
@@ -263,6 +353,8 @@ class Run:
             stated = [whole(r.get(c)) for c in ("n_layers", "d_model", "n_heads", "vocab")]
             if shape and not all(stated[:3]):
                 stated = shape[1]
+            elif not all(stated[:3]):
+                stated = self.derive_shape(*stated)
             layers, width, heads = (self.need(c, c) if not v else v
                                     for c, v in zip(("n_layers", "d_model", "n_heads"), stated))
             vocabulary, extra = stated[3], ""
@@ -275,12 +367,26 @@ class Run:
         self.model = "%s:layers=%d,width=%d,heads=%d,vocabulary=%d,context=%d%s" % (
             family, layers, width, heads, vocabulary, self.sequence, extra)
 
+    def parameters(self):
+        """What the row states, or its model's name; None."""
+        m = re.search(r"([\d.]+) ?([BMT])\b", self.row.get("model") or "", re.I)
+        return number(self.row.get("n_params")) or (number(m[0]) if m else None)
+
+    def derive_shape(self, layers, width, heads, vocabulary):
+        """What is not stated of the shape of so many parameters: as deep as the models of DEPTHS, as wide as
+        12 Lh² + Vh come to, heads of 128."""
+        parameters = self.parameters()
+        if parameters:
+            self.assume("the shape", "that of a model of so many parameters")
+            layers = layers or min(DEPTHS, key=lambda d: abs(math.log(d[0] / parameters)))[1]
+            v = vocabulary or 50257
+            width = width or 128 * max(1, round((math.sqrt(v**2 + 48 * layers * parameters) - v) / (24 * layers) / 128))
+            heads = heads or max(1, width // 128)
+        return [layers, width, heads, vocabulary]
+
     def derive_hidden(self, layers, width, vocabulary):
         """The hidden width of a Llama of that many parameters, untied, without shared heads."""
-        parameters = number(self.row.get("n_params"))
-        if not parameters:
-            m = re.search(r"([\d.]+) ?B\b", self.row.get("model") or "")
-            parameters = 1e9 * float(m[1]) if m else None
+        parameters = self.parameters()
         if not parameters:
             raise Unsaid("the row does not state the hidden width, nor the number of parameters")
         rest = (parameters - 2 * vocabulary * width) / layers - 4 * width * width
@@ -292,20 +398,23 @@ class Run:
 
     def read_ranks(self):
         r = self.row
-        self.ranks = self.need("n_gpus", "the number of GPUs")
-        for axis in ("tp", "pp"):
-            if (whole(r.get(axis)) or 1) > 1:
-                raise Unsaid("tensor or pipeline parallelism beside data parallelism")
+        replicas = whole(r.get("dp"))
+        self.ranks = whole(r.get("n_gpus")) or (replicas and replicas * math.prod(whole(r.get(a)) or 1 for a, _ in AXES)) \
+            or self.need("n_gpus", "the number of GPUs")
+        axes = [(whole(r.get(a)) or 1, strategy) for a, strategy in AXES if (whole(r.get(a)) or 1) > 1]
+        if axes and (len(axes) > 1 or axes[0][0] != self.ranks):
+            raise Unsaid("tensor or pipeline parallelism beside data parallelism")
+        self.axis = axes[0][1] if axes else None
         self.micro = whole(r.get("micro_batch_per_gpu"))
         if not self.micro:
             self.micro = 1
             self.assume("the micro-batch", "one sample")
         self.accumulate = whole(r.get("grad_accum"))
-        batch = whole(r.get("global_batch_seqs"))
+        batch, replicas = whole(r.get("global_batch_seqs")), 1 if self.axis else self.ranks
         if not self.accumulate and batch:
-            if batch % (self.micro * self.ranks):
+            if batch % (self.micro * replicas):
                 raise Unsaid("batch, micro-batch and ranks do not fit")
-            self.accumulate = batch // (self.micro * self.ranks)
+            self.accumulate = batch // (self.micro * replicas)
         if not self.accumulate:
             self.accumulate = 1
             self.near.append("one micro-batch a step")
@@ -318,12 +427,7 @@ class Run:
         self.card = card[1]
         self.cluster = card[1] + self.network() + self.clock() + self.memory()
         self.model += self.attention
-        row = find(STRATEGIES, r.get("strategy"))
-        if not row and self.ranks == 1:
-            row = ("", "single")
-        if not row or not row[1]:
-            raise Unsaid("a strategy that shardlab does not have")
-        strategy = "single" if self.ranks == 1 else row[1].replace("=node", "=%d" % min(8, self.ranks))
+        strategy = self.read_strategy()
         precision = find(PRECISIONS, r.get("precision"))
         if not precision:
             half = "fp16" if self.card.startswith(("v100", "dgx-2", "t4", "titan")) else "bf16"
@@ -339,6 +443,24 @@ class Run:
             self.arguments += ["--fp8", find(SCALINGS, self.words)[1]]
         self.read_savings()
 
+    def read_strategy(self):
+        if self.axis:
+            return self.axis
+        if self.ranks == 1 and not find(STRATEGIES, self.row.get("strategy")):
+            return "single"
+        strategy = self.take(STRATEGIES, self.row.get("strategy"), "a strategy that shardlab does not have")
+        return "single" if self.ranks == 1 else strategy.replace("=node", "=%d" % min(8, self.ranks))
+
+    def take(self, table, text, why):
+        """What the table has for the text. A third column says that it is only nearly that."""
+        row = find(table, text)
+        if not row or not row[1]:
+            raise Unsaid(why)
+        if len(row) > 2:
+            self.near.append(row[2])
+            self.out = self.out or row[2]
+        return row[1]
+
     def read_savings(self):
         policy = find(CHECKPOINTING, self.row.get("act_ckpt"))
         if not policy:
@@ -350,10 +472,11 @@ class Run:
             if mfu and hfu and hfu > mfu:
                 self.recomputed = min(1.0, 3 * (hfu / mfu - 1))
             self.near.append("a part of a block is recomputed: so much of the way from nothing to everything")
-        offload = find(OFFLOADS, self.row.get("offload") or "")
-        if not offload or not offload[1]:
-            raise Unsaid("an offload that shardlab does not have")
-        self.arguments += ["--offload", offload[1]]
+        offload = self.take(OFFLOADS, self.row.get("offload") or "", "an offload that shardlab does not have")
+        sharded = find(STRATEGIES, self.row.get("strategy"))
+        if self.ranks == 1 and "parameters" in offload and sharded and sharded[1] in ("zero3", "fsdp"):
+            self.arguments[3] = sharded[1]  # one rank's shard is whole, and has a home of its own
+        self.arguments += ["--offload", offload]
 
     @property
     def attention(self):
@@ -376,11 +499,12 @@ class Run:
         return "kernels=fused" in self.as_
 
     def network(self):
-        text = self.row.get("interconnect") or ""
-        gigabits = find(NETWORKS, text)
-        if not gigabits:
+        parts = re.split(r"[;,]", self.row.get("interconnect") or "")
+        text = ";".join(p for p in parts if not re.search(INSIDE, p, re.I))
+        rate = find(NETWORKS, text)
+        if not rate:
             return ""
-        v = gigabits[1](re.search(gigabits[0], text, re.I), min(self.ranks, 8))
+        v = rate[1](re.search(rate[0], text, re.I), min(self.ranks, 8))
         return ":nic=%d" % v
 
     def clock(self):
@@ -392,12 +516,12 @@ class Run:
 
     def memory(self):
         """The memory of a card that has more or less than the catalogue's, by the row."""
-        stated, label = (re.search(r"(\d+) ?GB", text or "", re.I) for text in (self.row.get("gpu"), MEMORIES.get(self.card)))
+        stated, label = (re.search(r"(\d+) ?GB(?!/s|ps)", text or "", re.I) for text in (self.row.get("gpu"), MEMORIES.get(self.card)))
         return "" if not stated or not label or stated[1] == label[1] else ":memory=%sGiB" % stated[1]
 
     def read_step(self):
         r = self.row
-        samples = self.micro * self.accumulate * self.ranks
+        samples = self.micro * self.accumulate * (1 if self.axis else self.ranks)
         tokens = samples * self.sequence
         ways = [("step_ms", lambda v: v / 1e3), ("tokens_s_total", lambda v: tokens / v),
                 ("tokens_s_gpu", lambda v: tokens / self.ranks / v), ("samples_s", lambda v: samples / v)]
@@ -432,6 +556,11 @@ class Unsaid(Exception):
 
 
 NEEDED = ["model", "seq_len", "n_gpus", "gpu", "precision", "strategy", "source_key"]
+SETTINGS = ["n_params", "n_layers", "d_model", "n_heads", "vocab", "seq_len", "n_gpus", "dp", "tp", "pp",
+            "micro_batch_per_gpu", "grad_accum", "global_batch_seqs"]
+MEASURES = ["tokens_s_gpu", "tokens_s_total", "samples_s", "tflops_gpu", "mfu_pct", "hfu_pct", "step_ms", "peak_mem_gib"]
+WORDS = ["interconnect", "act_ckpt", "offload", "compile", "mem_kind", "status", "quality", "notes", "source"]
+COLUMNS = NEEDED + SETTINGS + MEASURES + WORDS
 
 
 def refuse(path, line, text):
@@ -440,17 +569,38 @@ def refuse(path, line, text):
     sys.exit(2)
 
 
+def read_columns(path, names):
+    """The columns by their names here, however they are written."""
+    columns = [re.sub(r"[\s-]+", "_", n.strip().lower()) for n in names or []]
+    for name in NEEDED:
+        if name not in columns:
+            refuse(path, 1, "no column '%s'; the first line names the columns that tools/published.py lists" % name)
+    for i, name in enumerate(columns):
+        if name and name in columns[:i]:
+            refuse(path, 1, "two columns '%s'; leave one out" % name)
+        if name not in COLUMNS:
+            near = difflib.get_close_matches(name, COLUMNS, 1, 0.5)
+            print("%s:1: column '%s' is not read%s" % (path, name, "; is it %s?" % near[0] if near else ""), file=sys.stderr)
+    return columns
+
+
+def check_row(path, line, row, count):
+    fields = count - sum(v is None for v in row.values()) + len(row.get(None) or [])
+    if fields != count:
+        refuse(path, line, "%d fields, where the first line names %d" % (fields, count))
+
+
 def read(path):
     """The runs of a file, each with the line on which it begins."""
     runs, line = [], 1
+    program()  # before many ask for it at a time
     try:
-        with open(path, newline="", encoding="utf-8") as f:
-            rows = csv.DictReader(f)
-            for name in NEEDED:
-                if name not in (rows.fieldnames or []):
-                    refuse(path, 1, "no column '%s'; the first line names the columns that tools/published.py lists" % name)
+        with open(path, newline="", encoding="utf-8-sig") as f:
+            rows = csv.DictReader(f, strict=True)
+            rows.fieldnames = read_columns(path, rows.fieldnames)
             line = rows.line_num
             for row in rows:
+                check_row(path, line + 1, row, len(rows.fieldnames))
                 runs.append(Run(row))
                 runs[-1].line, line = line + 1, rows.line_num
     except OSError as e:
@@ -477,7 +627,11 @@ def check_alike(path, runs):
 
 def program():
     here = os.path.dirname(os.path.abspath(__file__))
-    return os.environ.get("SHARDLAB") or os.path.join(here, "..", "build", "shardlab")
+    path = os.environ.get("SHARDLAB") or os.path.join(here, "..", "build", "shardlab")
+    if not shutil.which(path):
+        print("fatal: %s: no such program; build it, or say where it is with SHARDLAB" % path, file=sys.stderr)
+        sys.exit(2)
+    return path
 
 
 def ask(*arguments):
@@ -556,7 +710,7 @@ def simulate_with(run, checkpointing, stack, cluster, more=()):
     done = with_stack(stack, lambda s: subprocess.run(command + ["--stack", s], capture_output=True, text=True,
                                                       check=False))
     if done.returncode:
-        run.why = done.stderr.strip().replace("fatal: ", "")
+        run.why = done.stderr.strip().replace("fatal: ", "") or "shardlab ended with status %d" % done.returncode
         cache[key] = None
     else:
         r = json.loads(done.stdout)

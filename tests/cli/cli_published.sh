@@ -96,3 +96,63 @@ program=tools/fit_stacks refuse "twice.csv:4: a step of" "$TMPDIR/twice.csv"
 program=tools/fit_stacks refuse "columns.csv:1: no column 'n_gpus'" "$TMPDIR/columns.csv"
 program=tools/fit_stacks refuse "none.csv:1: no run that can be said and was not left out" "$TMPDIR/none.csv"
 program=tools/fit_stacks refuse "absent.csv:1: cannot be read: No such file" "$TMPDIR/absent.csv"
+
+# Files whose rows cannot be read: one line, with the line.
+head -1 $runs >"$TMPDIR/head"
+{ cat "$TMPDIR/head" && sed 2q $runs | tail -1 | cut -d, -f1-9; } >"$TMPDIR/short.csv"
+{ cat "$TMPDIR/head" && sed 2q $runs | tail -1 | sed 's/$/,more/'; } >"$TMPDIR/long.csv"
+sed '1s/$/,model/' $runs >"$TMPDIR/both.csv"
+{ cat "$TMPDIR/head" && printf '"MPT\n'; } >"$TMPDIR/open.csv"
+{ cat "$TMPDIR/head" && printf 'MPT\351\n'; } >"$TMPDIR/latin.csv"
+program=tools/predict_published
+refuse "short.csv:2: 9 fields, where the first line names 35" "$TMPDIR/short.csv"
+refuse "long.csv:2: 36 fields, where the first line names 35" "$TMPDIR/long.csv"
+refuse "both.csv:1: two columns 'model'" "$TMPDIR/both.csv"
+refuse "open.csv:2: no row of published runs: unexpected end" "$TMPDIR/open.csv"
+refuse "latin.csv:2: no row of published runs: 'utf-8'" "$TMPDIR/latin.csv"
+SHARDLAB=$TMPDIR/nowhere refuse "nowhere: no such program" $runs
+
+# Other spellings of columns, figures and words say the same; what is no figure is said of its row alone.
+python3 - "$TMPDIR" $runs 2>"$TMPDIR/talk" <<'PYTHON'
+import csv, sys
+sys.path.insert(0, "tools")
+import published
+rows = list(csv.DictReader(open(sys.argv[2], newline="")))
+def read(rows, name=lambda c: c, bom=""):
+    path = sys.argv[1] + "/spelt.csv"
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        f.write(bom)
+        w = csv.writer(f)
+        w.writerow([name(c) for c in rows[0]])
+        w.writerows(r.values() for r in rows)
+    return published.read(path)
+def requests(runs):
+    return [(r.said, r.arguments, r.cluster, r.step and round(r.step, 6), r.peak, r.out) for r in runs]
+plain = requests(read(rows))
+assert requests(read(rows, lambda c: " " + c.upper().replace("_", " "), "\ufeff")) == plain
+spelt = {"ZeRO-1 (-z 1)": "DeepSpeed ZeRO stage 1 (llm.c)", "FSDP1 FULL_SHARD mp=DEFAULT": "Fully Sharded Data Parallel",
+         "amp_bf16": "bfloat16", "full": "Yes", "4,641": "4641", "2048": "2,048", "a100_80gb": "NVIDIA A100-SXM4-80GB"}
+assert requests(read([{k: spelt.get(v, v) if k != "source_key" else v for k, v in r.items()} for r in rows])) == plain
+assert requests(read([dict(r, tokens_per_s="1") for r in rows])) == plain
+assert read([dict(rows[0], d_model="wide")])[0].why == "what stands for d_model is no figure"
+assert read([dict(rows[0], tokens_s_gpu="fast")])[0].out == "what stands for tokens_s_gpu is no figure"
+def one(**columns):
+    return read([dict(rows[0], **columns)])[0]
+for text, strategy in {"DistributedDataParallel": "ddp", "FSDP NO_SHARD": "ddp", "nn.DataParallel": "dp", "ZeRO 3": "zero3",
+                       "deepspeed stage-2": "zero2", "HYBRID_SHARD": "hybrid:shard=8", "ZeRO-Offload": "zero2"}.items():
+    assert one(strategy=text).arguments[3] == strategy, text
+for text, policy in {"True": "full", "off": "none", "every 2nd block": "full:one_in=2", "1/3": "full:one_in=3",
+                     "selective 2": "full:one_in=2", "selective op": "operations"}.items():
+    assert one(act_ckpt=text).recomputed == policy, text
+for text, rate in {"NVLink 900 GB/s; 8x400 Gb/s NDR": 3200, "3.2 Tbps EFA": 3200, "NVLink 600 GB/s, 200Gbit/s IB": 200,
+                   "50 GB/s": 400, "10 GbE": 10, "1600 Gbps node-node RoCE": 1600}.items():
+    assert one(interconnect=text).cluster == "a100-80gb:nic=%d" % rate, (text, one(interconnect=text).cluster)
+assert one(interconnect="NVLink 600 GB/s").cluster == "a100-80gb"
+assert one(tp="8", dp="1", global_batch_seqs="12").arguments[3] == "tensor"
+assert one(tp="2", dp="4").why and one(model="Mixtral 8x7B").why and one(model="T5-3B").why
+near = one(model="BERT-large", n_layers="", d_model="", n_heads="", vocab="")
+assert (near.said, near.counts) == ("near", False) and "layers=24,width=1024" in near.model, near.model
+sized = one(model="GPT 13B", n_params="", n_layers="", d_model="", n_heads="", vocab="")
+assert (sized.said, sized.counts) == ("near", False) and "layers=40,width=5120,heads=40" in sized.model, sized.model
+PYTHON
+grep -q "spelt.csv:1: column 'tokens_per_s' is not read; is it tokens_s_gpu" "$TMPDIR/talk" || fail "no word on a column that is not read: $(cat "$TMPDIR/talk")"
