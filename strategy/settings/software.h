@@ -77,6 +77,8 @@ enum software_name {
 	X(COPIES, copies, "all|one", "all", "all", "one", "all",                                                       \
 	  "zero1, zero2, offload: who copies a bucket's gradients to the host, and for whom all wait: all ranks "      \
 	  "their slices at a time, or the rank whose piece of the model it is")                                        \
+	X(SUMS, sums, "host|device", "host", "host", "device", "host",                                                 \
+	  "offload optimizer: the host adds up micro-batches, or the sum so far comes to the device and goes back")    \
 	X(REQUESTS, requests, "waves|ahead", "waves", "ahead", "ahead", "ahead",                                       \
 	  "offload …:to=disk:queue=N: the disk is asked for more once all of N bytes are there, or as each part is")
 
@@ -108,6 +110,7 @@ enum { SAVED_GATHERED, SAVED_BROADCAST };
 enum { PINNED_ALL, PINNED_OPTIMIZER, PINNED_PARAMETERS, PINNED_NONE };
 enum { DISK_BOTH, DISK_READS, DISK_WRITES, DISK_NONE };
 enum { COPIES_ALL, COPIES_ONE };
+enum { SUMS_HOST, SUMS_DEVICE };
 enum { REQUESTS_WAVES, REQUESTS_AHEAD };
 
 struct software {

@@ -218,6 +218,16 @@ int home_send_gradients(struct step *s, int group, struct region from, enum queu
 	return copy;
 }
 
+int home_fetch_gradients(struct step *s, int group, int *buffer)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	struct region home = step_place(s, h->buffer, h->place, group);
+	*buffer = build_alloc(s->b, step_name(s, "fetched.gradients.%s", s->plan->groups[group].name), CATEGORY_BUFFERS,
+	                      s->b->role->buffers[h->buffer].type, home.count);
+	build_wait(s->b, QUEUE_HOST_TO_DEVICE, s->group[group].reduced);
+	return step_copy(s, group, PASS_BACKWARD, home, region_whole(s->b, *buffer));
+}
+
 /* ---- parameters ---- */
 
 static struct region shard_home(const struct step *s, int group)

@@ -28,6 +28,8 @@ struct region home_bring(struct step *s, const struct home *home, int group, int
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
  * of `queue`. Returns the copy. */
 int home_send_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
+/* The host's sum of a group's gradients so far comes to the device, into a new buffer. Returns the copy. */
+int home_fetch_gradients(struct step *s, int group, int *buffer);
 /* Copies a group's parameter shard to the device, into `buffer`. Returns the copy. */
 int home_fetch(struct step *s, int group, const char *name, int buffer);
 /* A group's parameter shard on the device, where a collective can read it: where it stays, or a copy until

@@ -125,14 +125,16 @@ struct gather_progress {
 struct reductions {
 	struct reduction {
 		int group;
-		int buffer;  /* whole gradients; -1 */
-		int staging; /* to be added to what is there; -1 */
-		int shard;   /* on its way to the host; -1 */
-		int op;
-		bool slice;  /* all-reduced: this rank's slice of the buffer goes to its shard, */
-		bool adds;   /* and is added to what is there */
-		bool shared; /* the buffer goes with a later reduction */
-		bool back;   /* the copy in state.buckets goes back to where the gradients stay */
+		int buffer;    /* whole gradients; -1 */
+		int staging;   /* to be added to what is there, or the host's sum so far, to which it is added; -1 */
+		int shard;     /* on its way to the host; -1 */
+		int op, fetch; /* fetch: the copy that brings the host's sum so far */
+		struct region part; /* what is added to that, and goes back */
+		bool slice;         /* all-reduced: this rank's slice of the buffer goes to its shard, */
+		bool adds;          /* and is added to what is there */
+		bool shared;        /* the buffer goes with a later reduction */
+		bool back;          /* the copy in state.buckets goes back to where the gradients stay */
+		bool sums;          /* the host's sum so far is on its way here */
 	} * list;
 	int count, room;
 };

@@ -17,6 +17,9 @@
  *     communication               | reduce-scatter 2 | reduce-scatter 1 |
  *     device-to-host                                 | copy 2 | …       | copy 1 |
  *
+ * On later micro-batches the host adds what comes; or the sum so far comes to the device, and goes back with the new
+ * gradients in it (--as …:sums=device).
+ *
  * Gradients that a strategy reduces only on the last micro-batch are added up on the device until then, in the same
  * place as without offload; so are the shards that hybrid reduces across its groups.
  *
@@ -225,12 +228,27 @@ static void take_slice(struct step *s, const struct reduction *r)
 	reduce_done(s, r->group, op);
 }
 
+/* What was reduced is added to the host's sum so far, which has come here, and goes there: on the host sums are slow.
+ * Its buffers stay in use until it has gone. */
+static void send_sum(struct step *s, struct reduction *r)
+{
+	build_wait(s->b, QUEUE_COMPUTE, r->fetch);
+	step_add_gradients(s, r->group, QUEUE_COMPUTE, r->staging, r->part);
+	r->staging = -1;
+	r->sums = false;
+	r->op = home_send_gradients(s, r->group, r->part, QUEUE_COMPUTE, false);
+}
+
 /* Waits for the oldest reduction, and frees its buffers. */
 static void arrive(struct step *s)
 {
 	struct reductions *all = &s->reductions;
 	struct reduction r = all->list[0];
 	build_wait(s->b, QUEUE_COMPUTE, r.op);
+	if (r.sums) {
+		send_sum(s, &all->list[0]);
+		return;
+	}
 	if (r.shard >= 0)
 		build_free(s->b, r.shard);
 	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
@@ -262,25 +280,38 @@ static int whole_in_flight(const struct step *s)
 
 /* ---- a group is full ---- */
 
+/* The sum so far comes while the group is reduced. */
+static void fetch_sum(struct step *s, struct reduction *r, struct region part, int reduced)
+{
+	r->fetch = home_fetch_gradients(s, r->group, &r->staging);
+	r->op = reduced;
+	r->part = part;
+	r->sums = true;
+}
+
 /* Reduces a group and sends this rank's part of it to the host. */
 static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
 	struct region whole = whole_in(s, r->group, r->buffer), part = whole;
 	enum queue queue = QUEUE_COMMUNICATION;
+	const struct op *op = NULL;
 	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) ==
 	    1) { /* all ranks have the same samples and rows */
 		queue = QUEUE_COMPUTE;
 	} else if (s->shards == 1 || s->state.home[STATE_GRADIENTS].place == PLACE_WHOLE) {
-		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
+		op = all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 	} else if (s->choices.all) {
-		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
+		op = all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 		part = region_slice(r->buffer, s->shard_axes, s->group[r->group].at, s->plan->groups[r->group].padded);
 	} else {
 		r->shard = alloc_shard(s, r->group, "slice", CATEGORY_BUFFERS);
 		part = region_whole(s->b, r->shard);
-		reduce_scatter(s, r->group, whole, part);
+		op = reduce_scatter(s, r->group, whole, part);
 	}
-	r->op = home_send_gradients(s, r->group, part, queue, adds);
+	if (adds && s->plan->software.does[SOFTWARE_SUMS] == SUMS_DEVICE)
+		fetch_sum(s, r, part, op ? build_number(s->b, op) : -1);
+	else
+		r->op = home_send_gradients(s, r->group, part, queue, adds);
 }
 
 /* Reduces a group into this rank's shard on the device, or into staging that will be added to it. */

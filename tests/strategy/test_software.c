@@ -4,7 +4,9 @@
 
 #include "strategy/plan/estimator.h"
 #include "strategy/settings/software.h"
+#include "strategy/trace/report.h"
 #include "tests/support/plan_check.h"
+#include "tests/support/reports.h"
 #include "tests/support/suite.h"
 
 #define GPT "gpt:layers=2,width=16,heads=2,context=8,vocabulary=33 "
@@ -142,6 +144,40 @@ START_TEST(a_bucket_is_copied_by_whoever_has_its_piece)
 		ck_assert_int_ge(all, i ? 3 * piece : piece); /* the last of a bucket may be another rank's */
 		ck_assert_int_le(all, i ? 4 * piece : piece);
 	}
+}
+
+/* DeepSpeed's async_accumulate_grad_in_cpu_via_gpu (stage_1_and_2.py) and partition_grads (stage3.py): no sum is made
+ * on the host. Each later micro-batch's brings the sum so far, as many bytes as it sends. */
+START_TEST(sums_of_micro_batches_come_to_the_device_and_go_back)
+{
+	static const char *const strategies[] = {"zero2", "zero3", "fsdp"};
+	const int64_t micro = 3;
+	for (int i = 0; i < COUNT(strategies); i++) {
+		int64_t in[2], out[2], sums[2] = {0};
+		for (int device = 0; device < 2; device++) {
+			const struct plan *p = right_plan(
+			        GPT "%s ranks=4 precision=bf16 accumulate=3 offload=optimizer as=shardlab:sums=%s",
+			        strategies[i], device ? "device" : "host");
+			const struct report_role *role = &report_planned(p)->roles[0];
+			const struct role *r = &p->roles[0];
+			must_come_back(p);
+			in[device] = role->transfer[TRANSFER_HOST_TO_DEVICE].bytes;
+			out[device] = role->transfer[TRANSFER_DEVICE_TO_HOST].bytes;
+			for (int k = r->step.begin; k < r->step.end; k++)
+				sums[device] += r->ops[k].kind == OP_ADD && r->ops[k].queue == QUEUE_HOST_COMPUTE;
+			if (!device)
+				ck_assert_int_eq(in[0] * micro, out[0]); /* parameters once, gradients each time */
+		}
+		ck_assert_int_eq(out[1], out[0]);
+		ck_assert_int_eq(in[1], micro * in[0]);
+		ck_assert_int_gt(sums[0], 0);
+		ck_assert_int_eq(sums[1], 0);
+	}
+	/* Stage 1 adds up on the device, and sends once. */
+	const struct plan *p =
+	        right_plan(GPT "zero1 ranks=4 precision=bf16 accumulate=3 offload=optimizer as=shardlab:sums=device");
+	const struct report_role *role = &report_planned(p)->roles[0];
+	ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, role->transfer[TRANSFER_DEVICE_TO_HOST].bytes);
 }
 
 /* GatheredParameters with a modifier_rank: what is gathered to be saved is broadcast, module by module. */
