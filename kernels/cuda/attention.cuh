@@ -24,7 +24,8 @@
 
 #define LOG2_E 1.4426950408889634F
 
-/* Compilers before 12.8 hold less in the same registers: what would spill there keeps less, and the bits are the same. */
+/* Compilers before 12.8 hold less in the same registers: what would spill there keeps less, and the bits are the same.
+ */
 #if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 8
 #define SPARE_REGISTERS
 #endif
