@@ -91,7 +91,7 @@ static bool is_before(const char *typed, char out[LINKS_MISCOUNTED])
 	if (!count || count > DIGITS || *typed == '0' || (!local && !is_card(rest, strlen(rest), card)))
 		return false;
 	if (local) /* it has the devices that there are */
-		snprintf(out, LINKS_MISCOUNTED, "%s --ranks %.*s", rest, (int)count, typed);
+		snprintf(out, LINKS_MISCOUNTED, "%s with %.*s ranks", rest, (int)count, typed);
 	else
 		snprintf(out, LINKS_MISCOUNTED, "%.*sx%s", (int)count, typed, card);
 	return true;

@@ -31,9 +31,9 @@ rm "$place/hosts"
 for typed in 'h100 x 8' h100x8 '8 h100' '8*h100' 8h100 h100:8 'H100 X 8'; do
 	refuse "--cluster: unknown cluster '$typed' (did you mean 8xh100?)" sim --cluster "$typed"
 done
-refuse "--cluster: unknown cluster '2xh100x8'" sim --ranks 16 --cluster 2xh100x8
+refuse "--cluster: unknown cluster 'h100x8' (did you mean 8xh100?)" sim --ranks 16 --cluster 2xh100x8
 refuse "--cluster: unknown cluster '0xh100'" sim --cluster 0xh100
-refuse "--cluster: unknown cluster '8xlocal' (did you mean local --ranks 8?)" sim --cluster 8xlocal
+refuse "--cluster: unknown cluster '8xlocal' (did you mean local with 8 ranks?)" sim --cluster 8xlocal
 refuse "unknown cluster 'a100' (did you mean a100-40gb, " sim --ranks 8 --cluster 8xa100
 refuse '--cluster 2x8xh100 has 16 devices, and there are 17 ranks' sim --ranks 17 --cluster 2x8xh100
 refuse 'node is given twice' sim --ranks 8 --cluster 8xh100:node=4

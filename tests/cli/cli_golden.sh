@@ -34,7 +34,8 @@ same cli_advise_counted.txt advise --model gpt2-774m --batch 64 --cluster 8xH100
 counted() {
 	local said=$1
 	shift
-	"$SHARDLAB" "$@" 2>&1 >/dev/null | grep -qxF "$said" || complain "shardlab $* does not say: $said"
+	"$SHARDLAB" "$@" >/dev/null 2>"$TMPDIR/said" || complain "shardlab $*: $(cat "$TMPDIR/said")"
+	grep -qxF "$said" "$TMPDIR/said" || complain "shardlab $* does not say: $said"
 }
 counted 'ranks by --cluster 2x8xh100: 16' sim --cluster 2x8xh100
 counted 'ranks by --cluster 4×l4: 4' compare --cluster 4×l4 --strategy ddp
