@@ -247,7 +247,7 @@ START_LOOP_TEST(an_allocation_that_fails_is_told, 0, 2 * COUNT(commands))
 int main(int argc, char **argv)
 {
 	(void)argc;
-	suite_alone(argv);
+	suite_alone(argv, kernels_better_core()); /* or the command would begin anew, as this test */
 #ifdef __SANITIZE_ADDRESS__
 	return suite_skip("the sanitizer has an allocator of its own");
 #endif

@@ -52,12 +52,14 @@ int suite_run(const char *name, double seconds)
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-void suite_alone(char **argv)
+void suite_alone(char **argv, const char *core)
 {
 	if (getenv("OPENBLAS_NUM_THREADS"))
 		return;
 	setenv("OPENBLAS_NUM_THREADS", "1", 1);
 	setenv("SHARDLAB_CONFIG", "/nonexistent/rates.yaml", 1);
+	if (core)
+		setenv("OPENBLAS_CORETYPE", core, 1);
 	execv("/proc/self/exe", argv);
 }
 

@@ -48,9 +48,9 @@ void suite_fixture(SFun setup, SFun teardown);
 SRunner *suite_runner(const char *name, double seconds);
 /* The last line of main: the exit status. */
 int suite_run(const char *name, double seconds);
-/* The first line of main: the program anew, on one thread and without this machine's rates. A process that has threads
- * cannot be forked and go on as one. */
-void suite_alone(char **argv);
+/* The first line of main: the program anew, on one thread, without this machine's rates and with that core of OpenBLAS
+ * (NULL: its own choice). A process that has threads cannot be forked and go on as one. */
+void suite_alone(char **argv, const char *core);
 /* In its place where something is missing: says why. */
 int suite_skip(const char *why);
 
