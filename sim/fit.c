@@ -118,8 +118,8 @@ static void forget(struct fit_search *f)
 }
 
 /* The step of many micro-batches whose two short steps took part in the search is not simulated once more, where that
- * would take longer than all of the search: each further micro-batch takes as long as the one before, without stages to
- * the rounding of nanoseconds. */
+ * would take longer than all of the search: each further micro-batch takes as long as the one before, to the rounding
+ * of nanoseconds. */
 static int64_t step_as_it_is(struct fit_search *f, const struct found *x)
 {
 	return x->price > f->exact ? x->step : grid_search_time(&f->search, &x->place, true, NULL);

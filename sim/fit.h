@@ -19,8 +19,9 @@
  * micro-batches takes less memory and not less time. So of each strategy, checkpointing and offload the largest
  * micro-batch that fits counts, and it counts only where less checkpointing and less offload do not fit with as large a
  * one. Whether a step of many micro-batches fits is judged by one of as many as are under way at once, its time is
- * predicted from one of three and one of four, and what is chosen is simulated as it is, if it has no more than a
- * million operations. For jobs too large for all of this, out->cut says that the search gave up before its end. */
+ * predicted from one of two and one of three (with stages from two that fill and drain them), and what is chosen is
+ * simulated as it is, if it has no more than a million operations. For jobs too large for all of this, out->cut says
+ * that the search gave up before its end. */
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out);
 
 /* The same, one compiled plan at a time, for those who have something else to do meanwhile:

@@ -196,11 +196,16 @@ enum status grid_search_memory(struct grid_search *f, const struct variant_place
 	return short_settings(f, place, &s) ? grid_search_report(f, &s, false, out) : STATUS_INPUT;
 }
 
-/* From how many micro-batches on each takes as long as the one before. */
+static bool has_stages(const struct settings *s)
+{
+	const struct strategy *g;
+	return strategy_parse(s->strategy, &g) || g->stages;
+}
+
+/* From how many micro-batches on each takes as long as the one before. Two stages are filled and drained as well. */
 static int64_t even_from(const struct settings *s)
 {
-	int64_t alike = alike_from(s);
-	return alike > ALIKE_FROM ? alike + PREDICTED_FROM : PREDICTED_FROM;
+	return has_stages(s) ? alike_from(s) + PREDICTED_FROM : PREDICTED_FROM;
 }
 
 int64_t grid_search_time(struct grid_search *f, const struct variant_place *place, bool exactly,

@@ -240,7 +240,10 @@ static int64_t plans_of_search(const struct plan *p, const char *cluster, int64_
 /* The chosen step is not simulated once more if it is too long for that: the same change is found with a plan less, and
  * its time is the same but for a rounding of each micro-batch. */
 static const char *const many[] = {GPT "single ranks=1 precision=bf16 micro_batch=8 accumulate=24",
-                                   GPT "zero2 ranks=2 precision=bf16 micro_batch=8 accumulate=16"};
+                                   GPT "zero2 ranks=2 precision=bf16 micro_batch=8 accumulate=16",
+                                   GPT "pipeline ranks=2 precision=bf16 micro_batch=2 accumulate=40",
+                                   GPT "pipeline ranks=3 precision=bf16 micro_batch=2 accumulate=24",
+                                   GPT "model ranks=2 precision=bf16 micro_batch=4 accumulate=24"};
 
 START_LOOP_TEST(a_long_step_is_predicted_from_short_ones, 0, sizeof many / sizeof *many)
 {
