@@ -20,7 +20,7 @@ static enum status (*const run[])(const struct options *o) = {
 #undef X
 };
 
-/* Of ranks that a user's mpirun started, all have read the same. */
+/* All ranks that a user's mpirun started have read the same; one says what is wrong. */
 static enum status parse_once(struct options *o, enum command c, int argc, char **argv)
 {
 	int rank, ranks;

@@ -42,7 +42,7 @@ static enum status cost_copy_in_turn(const struct cluster *c, int64_t bytes, int
 	return s;
 }
 
-/* What the requests' latency adds where only so many bytes are under way at a time (queue=N; DeepSpeed's aio,
+/* The latency that requests add where only so many bytes are under way at a time (queue=N; DeepSpeed's aio,
  * deepspeed_aio_common.cpp): of each wave, or, where the next request is made as one is done, of Little's law alone:
  * N bytes each latency at the most. */
 static int64_t disk_time(const struct cluster *c, const struct plan *p, int64_t bytes, int64_t rate)
@@ -86,14 +86,14 @@ static struct rate device_rate(const struct cluster *c, const struct plan *p, co
 	return rate_assumed(longer((int64_t)reached, 1));
 }
 
-/* What a stack moves besides is of plans whose kernels are fused, on which stacks were fitted: with kernels=eager a
- * plan has operations of its own for that. */
+/* Stacks were fitted on plans whose kernels are fused, and move more than those say. With kernels=eager a plan has
+ * operations of its own for that. */
 static bool has_fused(const struct plan *p, const struct op *op)
 {
 	return op_class(op->kind) == OP_CLASS_K && p->software.does[SOFTWARE_KERNELS] == KERNELS_FUSED;
 }
 
-/* What a measured rate has not in it. */
+/* Time that no measured rate has in it. */
 static int64_t beside_rate(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op)
 {
 	int64_t ns = 0;

@@ -7,8 +7,8 @@
 #include "strategy/cluster/effective.h"
 #include "strategy/cluster/stack_fields.h"
 
-/* What is free of a plan's memory, and what each is when nothing was measured. A plan made as other software's has its
- * bytes and its allocator: constants of its own say how far a program differs from them. */
+/* The constants of a plan's memory that are free, and the value of each when nothing was measured. A plan made as other
+ * software's has its bytes and its allocator: constants of its own say how far a program differs from them. */
 static const struct freed {
 	int activations, held;
 	double beyond; /* of a held byte, what the constant does not count: a share begins behind 1 */

@@ -8,13 +8,13 @@
 #include "strategy/base/arena.h"
 #include "strategy/cluster/links.h"
 
-/* Of these --trace is a run that was recorded; of others it is written. */
+/* --trace is a run that was recorded for these commands; the others write it. */
 static bool reads_trace(const struct options *o)
 {
 	return option_given(o, OPTION_TRACE) && (o->command == COMMAND_COMPARE || o->command == COMMAND_CALIBRATE);
 }
 
-/* What is trained for real has the ranks that this machine has. */
+/* A real training has the ranks that this machine has. */
 static bool counts_cluster(const struct options *o)
 {
 	return o->cluster_ranks && o->command != COMMAND_TRAIN && o->command != COMMAND_VALIDATE &&

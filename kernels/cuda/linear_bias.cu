@@ -1,4 +1,4 @@
-/* Which way the gradient of a bias is made, by shape: what was measured, here or in an earlier run. */
+/* Chooses how the gradient of a bias is made, by shape: as was measured, here or in an earlier run. */
 #include "kernels/cuda/linear.cuh"
 #include "kernels/cuda/table.h"
 

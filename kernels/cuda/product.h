@@ -92,7 +92,7 @@ static inline struct product product_weight(const struct linear_shape *s, const 
 	return p;
 }
 
-/* Of C, with the gaps between its rows. */
+/* C's bytes, with the gaps between its rows. */
 static inline size_t product_bytes(const struct product *p)
 {
 	return (size_t)(p->m * p->c_stride) * (p->type == ELEMENT_FP32 ? 4 : 2);

@@ -134,7 +134,7 @@ static enum status join(struct calibration *k, bool *ours)
 	return s;
 }
 
-/* What tells machines apart: the boot of the kernel, and the cores that it lets the host have. */
+/* Two machines differ in the boot of the kernel, or in the cores that it lets the host have. */
 struct machine {
 	char boot[64];
 	cpu_set_t cores;

@@ -1,5 +1,5 @@
-/* What the rate of an operation has not in it: that at which large weights reach a product, and that of tensors which
- * begin inside a cache line.
+/* Two rates that no operation's own rate has in it: that at which large weights reach a product, and that of tensors
+ * which begin inside a cache line.
  *
  * A product's time is its FLOPs at a rate, and beside that its weights, which no cache has any more. Few samples and
  * many, of the same weights, tell the one from the other: t = work / rate + weights / bandwidth.

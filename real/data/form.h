@@ -17,7 +17,7 @@ struct dataset_form {
 	 * go on with. NULL: samples do not overlap. */
 	int64_t (*ids)(const struct dataset *d, int64_t which, int64_t end, int64_t most, int32_t *out, int64_t *next);
 	void (*release)(struct dataset *d); /* what `own` points to */
-	/* Of validation samples that lie in a row, each one's last target the first input of the next: reads the ids of
+	/* Validation samples may lie in a row, each one's last target the first input of the next. Reads the ids of
 	 * those from `which` on, up to `end`, that `most` ids have room for. How many samples; 0: read one by one.
 	 * NULL: they do not lie so. */
 	int64_t (*row)(const struct dataset *d, int64_t which, int64_t end, int64_t most, int32_t *out);

@@ -53,7 +53,7 @@ enum status output_check(const char *path, const char *setting);
 bool output_is_special(const char *path);
 /* Removes the temporaries that dead writers left of this target. */
 void output_sweep(const char *path);
-/* Removes the temporaries that this process has open, for an exit in a hurry: safe in a signal handler. */
+/* Removes the temporaries that this process has open, for an exit at once: safe in a signal handler. */
 void outputs_abandon(void);
 
 #endif

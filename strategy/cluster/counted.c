@@ -29,7 +29,7 @@ static int64_t take_count(const char **text)
 	return 0;
 }
 
-/* Of each machine that is sold as a whole; 0: the name is a card's, or nobody's. */
+/* A machine that is sold as a whole has so many devices; 0: the name is a card's, or nobody's. */
 static int64_t devices_of_machine(const char *name)
 {
 	struct cluster c;

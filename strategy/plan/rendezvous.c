@@ -53,7 +53,7 @@ struct channel {
 struct line {
 	unsigned axes;
 	bool ends_only;
-	int neighbour; /* of a message: where the peer is … */
+	int neighbour; /* a message's peer, by its place */
 	bool sends;
 	int channel, issued;
 };

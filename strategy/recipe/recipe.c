@@ -77,7 +77,7 @@ static const char *without_what(const struct recipe *r, const struct recipe_key 
 	                                        : does_not_apply(r, k);
 }
 
-/* What every plan is like, after "as" or "those". */
+/* Names how every plan is, after "as" or "those". */
 static const char *as_usual(struct recipe *r, const struct recipe_key *k, const char *with)
 {
 	bool none = !*k->value || !strcmp(k->value, "null");

@@ -78,7 +78,7 @@ static struct recipe_line *line_of(const struct recipe *r, const struct tree *fr
 	return NULL;
 }
 
-/* Of a line that says nothing else. */
+/* A line that says nothing else says that it was refused. */
 static void refuse_line(struct recipe_line *l)
 {
 	if (l && l->state == STATE_TAKEN && !*l->here) {

@@ -43,8 +43,8 @@ struct settings {
 	enum type precision;                    /* of parameters, gradients and activations */
 	enum fp8 fp8; /* of linear layers' products, beside a 16-bit precision; simulated only */
 	enum optimizer optimizer;
-	/* Of the loss, in fp16 only. Once resolved, it is NONE in other precisions, and a 0 of the two figures below
-	 * has become the rule's own value. */
+	/* The loss is scaled in fp16 only. Once resolved, it is NONE in other precisions, and a 0 of the two figures
+	 * below has become the rule's own value. */
 	enum loss_scaler loss_scaler;
 	double learning_rate;
 	int64_t warmup,

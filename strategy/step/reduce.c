@@ -228,8 +228,8 @@ static void take_slice(struct step *s, const struct reduction *r)
 	reduce_done(s, r->group, op);
 }
 
-/* What was reduced is added to the host's sum so far, which has come here, and goes there: on the host sums are slow.
- * Its buffers stay in use until it has gone. */
+/* The host's sum so far has come here. The reduced gradients are added to it, and it goes back: sums are slow on the
+ * host. Its buffers stay in use until it has gone. */
 static void send_sum(struct step *s, struct reduction *r)
 {
 	build_wait(s->b, QUEUE_COMPUTE, r->fetch);

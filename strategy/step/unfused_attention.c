@@ -1,4 +1,4 @@
-/* What a framework's attention keeps beside shardlab's, which keeps queries, keys, values and, as flash attention, the
+/* A framework's attention keeps more than shardlab's, which keeps queries, keys, values and, as flash attention, the
  * fp32 log-sum-exp of each head's and token's scores. With a heads, s tokens and size e of an element, a sample:
  *
  *     attention=flash      nothing besides: PyTorch's flash attention keeps the same

@@ -62,7 +62,7 @@ bool action_is_of_window(enum action a)
 	return is[a];
 }
 
-/* Of another program's trace too. */
+/* Another program's trace has these too. */
 static bool is_of_any_trace(enum action a)
 {
 	static const bool is[ACTION_COUNT] = {

@@ -182,9 +182,9 @@ int sum_merge(struct sums *s, int a, int b)
 
 /* One micro-batch over the roles of a group: what each holds of it (uses 0: nothing).
  *
- * Of its own along all of `axes`: then every role must have it, complete, and each of its members for itself. Or added
- * up along all of them already (as where `axes` are none): then one member of one role has it; or, where roles serve
- * the same samples, one member each has different uses of it. */
+ * Either it is its own along all of `axes`: then every role must have it, complete, and each of its members for itself.
+ * Or it is added up along all of them already (as where `axes` are none): then one member of one role has it; or, where
+ * roles serve the same samples, one member each has different uses of it. */
 static int combine(const struct run *r, const struct addend *a, int count, unsigned axes, uint64_t every,
                    struct run *out)
 {
