@@ -112,35 +112,53 @@ enum status mean_restore(const struct at *a)
 
 /* ---- what must have come out ---- */
 
-/* The first operation of the section, for a refusal to name; -1. */
-static int first_op(const struct role *r, enum section_kind k)
+/* The first operation that saves this state (group -1: of no group), for a refusal to name; -1: none does. */
+static int op_that_saves(const struct role *r, enum item item, int group)
 {
-	const struct section *s = section_of(r, k);
-	return s->end > s->begin ? s->begin : -1;
+	const struct section *s = section_of(r, SECTION_SAVE);
+	for (int i = s->begin; i < s->end; i++)
+		if (r->ops[i].kind == OP_SAVE && r->ops[i].item == item && (group < 0 || r->ops[i].group == group))
+			return i;
+	return -1;
 }
 
-static enum status refuse_saved(const struct interpreter *ip, enum item item, const char *of, int64_t times)
+/* A place where state is. */
+struct place {
+	int role, buffer; /* -1: nowhere */
+};
+
+static bool carries(const struct interpreter *ip, const struct cells *c, enum item item, int group)
 {
-	const struct role *r = &ip->v->p->roles[0];
-	int op = first_op(r, SECTION_SAVE);
-	return refuse(ip->v, 9, r, op, op < 0 ? -1 : op_buffer(&r->ops[op]),
-	              "section save must save each element of item %s%s%s once over all ranks, and saves it %lld times",
-	              item_name(item), *of ? " of " : "", of, (long long)times);
+	for (int k = 0; c && k < c->count; k++) {
+		const struct meaning *x = meaning_of(&ip->memory, c->blocks[k].own);
+		if (x->kind == kind_of(item) && (group < 0 || x->index == group) &&
+		    (item != ITEM_ROUNDED || ip->v->p->settings.stochastic_rounding))
+			return true;
+	}
+	return false;
 }
 
-/* Whether state carries the item on: of a group, or (-1) at all. */
-static bool is_carried(const struct interpreter *ip, const struct snapshot *left, enum item item, int group)
+/* Where a step leaves the item for the next one: of a group, or (-1) at all. */
+static struct place carrier(const struct interpreter *ip, const struct snapshot *left, enum item item, int group)
 {
 	const struct plan *p = ip->v->p;
 	for (int i = 0; i < p->role_count; i++)
 		for (int b = 0; b < p->roles[i].buffer_count; b++)
-			for (int k = 0; left->cells[i][b] && k < left->cells[i][b]->count; k++) {
-				const struct meaning *x = meaning_of(&ip->memory, left->cells[i][b]->blocks[k].own);
-				if (x->kind == kind_of(item) && (group < 0 || x->index == group) &&
-				    (item != ITEM_ROUNDED || p->settings.stochastic_rounding))
-					return true;
-			}
-	return false;
+			if (carries(ip, left->cells[i][b], item, group))
+				return (struct place){i, b};
+	return (struct place){-1, -1};
+}
+
+/* at: what carries the state, which is named where no operation saves it. */
+static enum status refuse_saved(const struct interpreter *ip, struct place at, enum item item, int group, int64_t times)
+{
+	const struct plan *p = ip->v->p;
+	const struct role *r = &p->roles[at.role < 0 ? 0 : at.role];
+	int op = op_that_saves(r, item, group);
+	return refuse(ip->v, 9, r, op, op < 0 ? at.buffer : op_buffer(&r->ops[op]),
+	              "section save must save each element of item %s%s%s once over all ranks, and saves it %lld times",
+	              item_name(item), group < 0 ? "" : " of ", group < 0 ? "" : p->groups[group].name,
+	              (long long)times);
 }
 
 static enum status check_group(const struct interpreter *ip, const struct snapshot *left, enum item item, int group)
@@ -154,9 +172,8 @@ static enum status check_group(const struct interpreter *ip, const struct snapsh
 		each_once &= v->own[item][i][group] == 1;
 	}
 	bool once = (each_once && !whole) || (!own && whole == 1), never = !own && !whole;
-	if (is_carried(ip, left, item, group) ? once : never)
-		return STATUS_OK;
-	return refuse_saved(ip, item, p->groups[group].name, own + whole);
+	struct place at = carrier(ip, left, item, group);
+	return (at.buffer < 0 ? never : once) ? STATUS_OK : refuse_saved(ip, at, item, group, own + whole);
 }
 
 static enum status check_saved(const struct interpreter *ip, const struct snapshot *left)
@@ -171,8 +188,9 @@ static enum status check_saved(const struct interpreter *ip, const struct snapsh
 			continue;
 		int64_t times = item == ITEM_RUNNING ? ip->saving->buffers == p->model->buffer_elements
 		                                     : ip->saving->once[item];
-		if (times != is_carried(ip, left, item, -1) && (item != ITEM_RUNNING || p->model->buffer_elements))
-			s = refuse_saved(ip, item, "", times);
+		struct place at = carrier(ip, left, item, -1);
+		if (times != (at.buffer >= 0) && (item != ITEM_RUNNING || p->model->buffer_elements))
+			s = refuse_saved(ip, at, item, -1, times);
 	}
 	return s;
 }
@@ -224,7 +242,7 @@ static enum status check_buffer(struct interpreter *ip, const struct snapshot *l
 			continue;
 		meaning_describe(&ip->memory, b->own, text, sizeof text);
 		return refuse(
-		        ip->v, 9, r, first_op(r, SECTION_RESTORE), buffer,
+		        ip->v, 9, r, -1, buffer,
 		        "after section restore it must hold what the last step left in it: from element %lld on, %s",
 		        (long long)b->begin, text);
 	}
