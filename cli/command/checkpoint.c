@@ -51,8 +51,8 @@ static enum status verify(const struct checkpoint *c, const struct options *o)
 	(void)o;
 	enum status s = checkpoint_verify(c);
 	if (!s)
-		printf("%s: whole: %d files, state %016" PRIx64 "\n", character_plain(c->path), c->manifest.file_count,
-		       c->manifest.state_checksum);
+		printf("%s: whole: %d file%s, state %016" PRIx64 "\n", character_plain(c->path), c->manifest.file_count,
+		       c->manifest.file_count == 1 ? "" : "s", c->manifest.state_checksum);
 	return s;
 }
 

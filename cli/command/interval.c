@@ -45,10 +45,20 @@ bool interval_is_asked(const struct options *o)
  * machine (docs/benchmarks.md). A batch system that has to find nodes first takes longer. */
 static const double START_S = 1;
 
+static int64_t steps_of(double n)
+{
+	return n < 1 ? 1 : n > 1e15 ? INT64_C(1000000000000000) : (int64_t)n;
+}
+
+/* As many as are done when the time is over. */
 static int64_t steps_in(double seconds, double step_s)
 {
-	double n = step_s > 0 ? floor(seconds / step_s) : 1;
-	return n < 1 ? 1 : n > 1e15 ? INT64_C(1000000000000000) : (int64_t)n;
+	return steps_of(step_s > 0 ? floor(seconds / step_s) : 1);
+}
+
+static int64_t steps_nearest(double seconds, double step_s)
+{
+	return steps_of(step_s > 0 ? round(seconds / step_s) : 1);
 }
 
 enum status interval_predict(const struct job *j, const struct options *o, double step_s, struct interval_figures *out)
@@ -67,6 +77,7 @@ enum status interval_predict(const struct job *j, const struct options *o, doubl
 	cluster_release(&c);
 	if (s)
 		return s;
+	out->every_s = seconds;
 	if (seconds > 0)
 		out->every = steps_in(seconds, step_s);
 	out->rank_bytes = cost.rank_bytes;
@@ -83,7 +94,7 @@ enum status interval_predict(const struct job *j, const struct options *o, doubl
 		out->start_s = cost.start_s = START_S;
 		struct checkpoint_rhythm r = checkpoint_rhythm(&cost, out->async, out->mtbf_s);
 		out->best_s = r.interval_s;
-		out->best_every = steps_in(r.interval_s, step_s);
+		out->best_every = steps_nearest(r.interval_s, step_s);
 		out->goodput = r.goodput;
 	}
 	return STATUS_OK;
@@ -102,7 +113,8 @@ static void print_span(FILE *out, const char *before, double seconds)
 	size_t i = sizeof units / sizeof *units - 1;
 	while (i && seconds < units[i].seconds)
 		i--;
-	fprintf(out, "%s%.4g %s", before, seconds / units[i].seconds, units[i].unit);
+	double n = seconds / units[i].seconds;
+	fprintf(out, n < 1e4 ? "%s%.4g %s" : "%s%.0f %s", before, n, units[i].unit);
 }
 
 void interval_show(const struct interval_figures *f, FILE *out)
@@ -123,15 +135,24 @@ void interval_show(const struct interval_figures *f, FILE *out)
 		return;
 	print_span(out, "with a failure every ", f->mtbf_s);
 	if (f->best_every > 1)
-		fprintf(out, " best every %" PRId64 " steps", f->best_every);
+		fprintf(out, ": best every %" PRId64 " steps", f->best_every);
 	else
-		fputs(" best every step", out);
+		fputs(": best every step", out);
 	print_time(out, ", ", f->best_s);
 	fprintf(out, "; %.2f %% of the time makes steps that stay\n", 100 * f->goodput);
 	print_time(out, "a restart: ", f->notice_s);
 	print_time(out, " until a silent rank is noticed, ", f->start_s);
 	print_time(out, " to start, ", f->read_s);
 	fputs(" to read\n", out);
+}
+
+/* A time is another number of steps for each of several. */
+static void print_every(const struct interval_figures *f, FILE *out)
+{
+	if (f->every_s > 0)
+		print_span(out, "every ", f->every_s);
+	else
+		fprintf(out, "every %" PRId64 " steps", f->every);
 }
 
 static int64_t nanoseconds(double seconds)
@@ -161,10 +182,11 @@ void interval_compare(const char *const *names, const struct interval_figures *f
 		}
 	}
 	table_end(&t, 0);
-	if (count)
-		fprintf(out,
-		        "a rank: the one that saves most; every %" PRId64 " steps; async: with --checkpoint-async%s\n",
-		        f->every, f->measured ? "" : "; assumed rates of the disk");
+	if (count) {
+		fputs("a rank: the one that saves most; ", out);
+		print_every(f, out);
+		fprintf(out, "; async: with --checkpoint-async%s\n", f->measured ? "" : "; assumed rates of the disk");
+	}
 	if (!fails)
 		return;
 	print_span(out, "with a failure every ", f->mtbf_s);

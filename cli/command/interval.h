@@ -18,6 +18,7 @@ struct interval_figures {
 	int64_t rank_bytes, bytes;
 	double write_s, read_s, copy_s;
 	int64_t every;                 /* steps */
+	double every_s;                /* as a time; 0: given in steps */
 	double stall_s, async_stall_s; /* a step: ranks wait for the disk, or (--checkpoint-async) for a copy */
 	double mtbf_s;                 /* 0: not given */
 	int64_t best_every;            /* steps */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/run.h"
@@ -10,6 +11,15 @@
 #include "cli/show/show.h"
 #include "cli/show/text.h"
 #include "strategy/base/number.h"
+
+static const double SILENCE_S = 60;
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int step_width(const struct train_view *v)
 {
@@ -56,6 +66,7 @@ static void view_line(struct train_view *v, const struct train_step *step)
 	print_speed(step);
 	putchar('\n');
 	fflush(stdout);
+	v->said = now();
 }
 
 static void view_validation(struct train_view *v, const struct train_step *step)
@@ -82,10 +93,12 @@ static void view_progress(struct train_view *v, const struct train_step *step)
 	progress_show(&v->progress, step->step, label);
 }
 
+/* The first, the last, each tenth of them; of a long run one a minute. */
 static bool has_line(const struct train_view *v, const struct train_step *step)
 {
 	int64_t every = (v->steps + 9) / 10;
-	return step->step == v->first || step->step % every == 0 || step->step == v->steps;
+	return step->step == v->first || step->step % every == 0 || step->step == v->steps ||
+	       now() - v->said >= v->silence;
 }
 
 static void note_step(struct train_view *v, const struct train_step *step)
@@ -145,6 +158,7 @@ void train_view_begin(struct train_view *v, const struct options *o, const struc
 	                         .draws = option_given(o, OPTION_CURVE) || isatty(STDOUT_FILENO),
 	                         .validates = t->eval_every > 0,
 	                         .resumes = t->resume != NULL,
+	                         .silence = SILENCE_S,
 	                         .steps = t->steps,
 	                         .log = option_text(o, OPTION_LOG),
 	                         .plot = option_text(o, OPTION_PLOT)};

@@ -14,10 +14,19 @@ static int is_shown(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-static void show_folder(const char *path, FILE *out)
+/* "step-00000100"; "latest", which leads to one. What else lies there the run did not write: an unfinished one of
+ * another run, or a user's file. */
+static int is_checkpoint(const struct dirent *entry)
+{
+	const char *name = entry->d_name, *number = name + strlen("step-");
+	return !strcmp(name, "latest") ||
+	       (!strncmp(name, "step-", strlen("step-")) && *number && !number[strspn(number, "0123456789")]);
+}
+
+static void show_folder(const char *path, int (*filter)(const struct dirent *entry), FILE *out)
 {
 	struct dirent **entries;
-	int count = scandir(path, &entries, is_shown, alphasort);
+	int count = scandir(path, &entries, filter, alphasort);
 	if (count < 0)
 		return;
 	for (int i = 0; i < count; i++) {
@@ -43,7 +52,7 @@ void written_show(const struct options *o, FILE *out)
 			continue;
 		fprintf(out, "%s%s", any ? ", " : "\nwrote ", character_plain(path));
 		if (S_ISDIR(info.st_mode))
-			show_folder(path, out);
+			show_folder(path, files[i] == OPTION_CHECKPOINT ? is_checkpoint : is_shown, out);
 		any = true;
 	}
 	if (any)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernels/mix64.h"
 #include "real/data/new_folder.h"
@@ -263,6 +264,25 @@ enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t 
 	return s;
 }
 
+static enum status refuse_changed(const char *path, const char *what)
+{
+	return status_fail(STATUS_INPUT, "%s: it is not as it was saved: its %s has changed; take an older checkpoint",
+	                   path, what);
+}
+
+enum status manifest_check_sizes(const struct manifest *m, const char *folder)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < m->file_count && !s; i++) {
+		char *path = path_in_folder(folder, m->files[i].name);
+		struct stat info;
+		if (!stat(path, &info) && info.st_size != m->files[i].bytes)
+			s = refuse_changed(path, "size");
+		free(path);
+	}
+	return s;
+}
+
 enum status manifest_check_file(const struct manifest *m, const char *folder, int file)
 {
 	const struct manifest_file *f = &m->files[file];
@@ -271,9 +291,7 @@ enum status manifest_check_file(const struct manifest *m, const char *folder, in
 	char *path = path_in_folder(folder, f->name);
 	enum status s = checkpoint_file_checksum(path, &bytes, &checksum);
 	if (!s && (bytes != f->bytes || checksum != f->checksum))
-		s = status_fail(STATUS_INPUT,
-		                "%s: it is not as it was saved: its %s has changed; take an older checkpoint", path,
-		                bytes != f->bytes ? "size" : "checksum");
+		s = refuse_changed(path, bytes != f->bytes ? "size" : "checksum");
 	free(path);
 	return s;
 }

@@ -59,6 +59,9 @@ void manifest_release(struct manifest *m); /* accepts NULL and a zeroed one */
 
 /* The size and checksum of a file, as above. */
 enum status checkpoint_file_checksum(const char *path, int64_t *bytes, uint64_t *checksum);
+/* STATUS_INPUT if a file that is there has another size than was saved: before its header is read, which would be told
+ * as if the file were a download that was cut short. */
+enum status manifest_check_sizes(const struct manifest *m, const char *folder);
 /* STATUS_INPUT if one of its files is another than was saved. */
 enum status manifest_check_file(const struct manifest *m, const char *folder, int file);
 

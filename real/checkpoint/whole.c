@@ -33,6 +33,8 @@ enum status checkpoint_open(struct checkpoint *c, const char *given)
 	if (!s && (s = open_model(c)))
 		s = status_prefix(s, "%.200s/" MANIFEST_NAME, c->path);
 	if (!s)
+		s = manifest_check_sizes(&c->manifest, c->path);
+	if (!s)
 		s = piece_reader_open(&c->pieces, &c->model, c->path, c->manifest.file_count);
 	if (s)
 		checkpoint_release(c);
