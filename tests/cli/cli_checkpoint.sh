@@ -69,6 +69,14 @@ refuse '--checkpoint-keep: there are no checkpoints' train "${same[@]}" --checkp
 	fail 'compare --mtbf'
 [ "$(grep -cE '^(zero2|ddp) .* [0-9]+ steps +[0-9.]+ %$' "$TMPDIR/mtbf")" = 2 ] || fail "no best interval: $(cat "$TMPDIR/mtbf")"
 grep -q '^with a failure every 6 h; goodput: ' "$TMPDIR/mtbf" || fail 'compare: no time between failures'
+# A time is another number of steps for each strategy: it is said as it was given. The best number of steps is the nearest.
+run every compare --model $gpt --strategy zero2,ddp --ranks 2 --batch 12 --cluster laptop --checkpoint-every 10min
+grep -qF '; every 10 min; async:' "$TMPDIR/every.out" || fail "compare: $(grep 'every' "$TMPDIR/every.out")"
+run best sim --model $gpt --strategy zero2 --ranks 2 --batch 12 --cluster laptop --mtbf 20000h
+grep -q '^with a failure every 20000 h: best every [0-9]* steps, ' "$TMPDIR/best.out" || fail "sim: $(grep failure "$TMPDIR/best.out")"
+run best sim --model gpt --strategy ddp --ranks 2 --cluster laptop --mtbf 2h --json
+awk '/"best_every"/ { n = $2 } /"best_s"/ { t = $2 } /"step_s"/ { step = $2 } END { d = n - t / step; exit d < -0.5 || d > 0.5 }' "$TMPDIR/best.out" ||
+	fail "sim: not the nearest number of steps: $(grep -E '"(best_every|best_s|step_s)"' "$TMPDIR/best.out")"
 refuse "--mtbf '6': give a time, as 90s" sim --model $gpt --cluster laptop --mtbf 6
 refuse "is what is written for --checkpoint" train "${same[@]}" --checkpoint "$run" --save "$run"
 refuse 'it has checkpoints of another run, up to step-00000002; give --resume latest' train "${same[@]}" --steps 4 --checkpoint "$run"
@@ -103,12 +111,25 @@ status=0
 "$SHARDLAB" "${resume[@]}" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 [ $status != 0 ] && grep -q 'rank-00001.safetensors: it is not as it was saved' "$TMPDIR/err" ||
 	fail "a damaged checkpoint was taken: exit status $status"
+# One that is cut short is no download.
+truncate -s -4 "$damaged"
+status=0
+"$SHARDLAB" checkpoint verify "$run" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] && grep -q 'rank-00001.safetensors: it is not as it was saved: its size has changed; take an older' "$TMPDIR/err" ||
+	fail "verify of a checkpoint that is cut short: exit status $status, $(cat "$TMPDIR/err")"
 cp "$TMPDIR/good" "$damaged"
+
+# The run's last line has the checkpoints, and not what else lies there.
+mkdir -p "$run.listed/step-00000099.partial"
+touch "$run.listed/notes"
+"$SHARDLAB" train "${same[@]/--json/--curve=no}" --strategy single --steps 1 --checkpoint "$run.listed" >"$TMPDIR/listed" 2>&1 || true
+grep -qxF "wrote $run.listed (latest, step-00000001)" "$TMPDIR/listed" || fail "what was written: $(tail -n 2 "$TMPDIR/listed")"
+rm -r "$run.listed"
 
 # Of a run's folder all checkpoints are looked at: which of them is whole has a name. Without `latest` the folder is used.
 run two train --model mlp:sizes=784-32-10 --strategy single --batch 12 --steps 2 --checkpoint "$run.two" --checkpoint-every 1 --evaluate no
 run verified checkpoint verify "$run.two"
-[ "$(grep -c ': whole: 1 files' "$TMPDIR/verified.out")" = 2 ] || fail "verify: $(cat "$TMPDIR/verified.out")"
+[ "$(grep -c ': whole: 1 file, ' "$TMPDIR/verified.out")" = 2 ] || fail "verify: $(cat "$TMPDIR/verified.out")"
 sed -i 's/"step": 2/"step": 3/' "$run.two/step-00000002/checkpoint.json"
 status=0
 "$SHARDLAB" checkpoint verify "$run.two" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
