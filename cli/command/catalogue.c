@@ -28,7 +28,11 @@ enum status command_cluster(const struct options *o)
 		return list(cluster_list);
 	struct arena a = {0};
 	struct links_count count;
-	const char *name = links_counted(o->topic, &count) ? count.cluster : o->topic;
+	const char *name = o->topic;
+	if (links_counted(o->topic, &count)) {
+		TRY(links_check_count(o->topic, &count));
+		name = count.cluster;
+	}
 	enum status s = cluster_open(&c, arena_print(&a, "%s:stack=" STACK_CEILING, name), 1);
 	arena_release(&a);
 	if (s)

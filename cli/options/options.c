@@ -421,6 +421,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			return s;
 	}
 	take_stack(o);
+	options_tell_ranks(o);
 	return STATUS_OK;
 }
 

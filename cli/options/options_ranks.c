@@ -2,11 +2,13 @@
  * cluster of which somebody counts the devices (2x8xh100). */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/options/options_table.h"
 
 #include "strategy/base/arena.h"
 #include "strategy/cluster/links.h"
+#include "strategy/strategies/strategy.h"
 
 /* --trace is a run that was recorded for these commands; the others write it. */
 static bool reads_trace(const struct options *o)
@@ -58,6 +60,7 @@ enum status options_count_cluster(struct options *o)
 	o->cluster_typed = v->text;
 	o->cluster_ranks = count.ranks;
 	v->text = arena_copy(&o->arena, count.cluster);
+	TRY(links_check_count(o->cluster_typed, &count));
 	int64_t ranks = o->hosts_ranks ? o->hosts_ranks : o->value[OPTION_RANKS].whole;
 	if (!count.of_nodes || !has_ranks(o) || ranks <= count.ranks)
 		return STATUS_OK;
@@ -67,7 +70,7 @@ enum status options_count_cluster(struct options *o)
 
 enum status options_take_ranks(struct options *o)
 {
-	int64_t ranks = 0;
+	int64_t ranks;
 	struct option_value *v = &o->value[OPTION_RANKS];
 	if (has_ranks(o) || reads_trace(o) || !counts_cluster(o))
 		return STATUS_OK;
@@ -75,8 +78,25 @@ enum status options_take_ranks(struct options *o)
 	v->given = true;
 	v->whole = ranks;
 	v->text = arena_print(&o->arena, "%" PRId64, ranks);
-	fprintf(stderr, "ranks by %s: %" PRId64 "\n", o->ranks_from, ranks);
 	return s;
+}
+
+/* Of several strategies each has a batch of its own. */
+static bool makes_settings(const struct options *o)
+{
+	struct settings settings;
+	const struct strategy *one;
+	const char *list = option_text(o, OPTION_STRATEGY);
+	if (options_settings(o, &settings))
+		return false;
+	bool several = !list || strchr(list, ',') || !strcmp(list, "all");
+	return several || (!strategy_parse(list, &one) && !settings_resolve(&settings, strategy_data_ranks(&settings)));
+}
+
+void options_tell_ranks(const struct options *o)
+{
+	if (!option_given(o, OPTION_CONFIG) && o->ranks_from && makes_settings(o))
+		fprintf(stderr, "ranks by %s: %s\n", o->ranks_from, option_text(o, OPTION_RANKS));
 }
 
 void options_release(struct options *o)

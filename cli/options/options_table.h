@@ -41,7 +41,9 @@ enum status options_take_recipe(struct options *o);
 enum status options_find_ranks(struct options *o, int64_t *ranks);
 /* Makes of --cluster 2x8xh100 what it stands for. */
 enum status options_count_cluster(struct options *o);
-/* Where nothing else has said it: becomes --ranks, with a line on stderr. */
+/* Where nothing else has said it: becomes --ranks. */
 enum status options_take_ranks(struct options *o);
+/* … with a line on stderr, unless the settings are wrong: then theirs is the one line. */
+void options_tell_ranks(const struct options *o);
 
 #endif

@@ -76,6 +76,11 @@ static const struct {
         {"g5", "g5.12xlarge"},  {"g5", "g5.48xlarge"},   {"g6", "g6.48xlarge"},      {"a4", "a4-highgpu-8g"},
         {"stage1", "zero1"},    {"stage2", "zero2"},     {"stage3", "zero3"},        {"nodes", "ranks"},
         {"hf", "transformers"}, {"hf", "trainer"},       {"simulate", "sim"},        {"lint", "config"},
+        {"fsdp", "accelerate"}, {"fsdp", "trainer"},     {"fsdp", "torchtitan"},     {"fsdp2", "accelerate"},
+        {"fsdp2", "trainer"},   {"fsdp2", "torchtitan"}, {"pytorch", "accelerate"},  {"pytorch", "torchtitan"},
+        {"ddp", "accelerate"},  {"ddp", "trainer"},      {"ddp", "torchtitan"},      {"zero", "deepspeed"},
+        {"zero1", "deepspeed"}, {"zero2", "deepspeed"},  {"zero3", "deepspeed"},     {"huggingface", "trainer"},
+        {"ds", "deepspeed"},    {"titan", "torchtitan"}, {"torch", "accelerate"},    {"torch", "torchtitan"},
 };
 
 static bool is_meant(const char *typed, const char *name)

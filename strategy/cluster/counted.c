@@ -72,6 +72,19 @@ bool links_counted(const char *cluster, struct links_count *out)
 	return true;
 }
 
+enum status links_check_count(const char *typed, const struct links_count *count)
+{
+	struct cluster c;
+	if (strstr(links_find(typed), ":node="))
+		return status_fail(STATUS_INPUT,
+		                   "{cluster} %.60s: node=N, and how many devices a node has is said before it "
+		                   "already; leave one out",
+		                   typed);
+	TRY(cluster_open(&c, count->cluster, 1));
+	cluster_release(&c);
+	return STATUS_OK;
+}
+
 static const char figures[] = "0123456789", between[] = " xX*:\xc3\x97"; /* what people write between the two */
 
 static bool is_card(const char *begin, size_t length, char card[CARD])

@@ -39,6 +39,8 @@ struct links_count {
 	bool of_nodes;      /* it says how many nodes there are */
 };
 bool links_counted(const char *cluster, struct links_count *out);
+/* STATUS_INPUT: there is no such cluster, or node=N says its devices again. */
+enum status links_check_count(const char *typed, const struct links_count *count);
 /* A count of a known cluster in another form, "h100 x 8", as it is read: "8xh100". */
 enum { LINKS_MISCOUNTED = 80 };
 bool links_miscounted(const char *typed, char out[LINKS_MISCOUNTED]);

@@ -251,26 +251,32 @@ void profile_of_trace(struct profile *p, const struct trace *t)
 	profile_add_plan(p, t, "");
 }
 
-static enum status add_file(struct profile *p, const char *path)
+/* what: the words of a message for where the path stands. */
+static enum status add_file(struct profile *p, const char *path, const char *what)
 {
 	struct trace_file f;
-	TRY(trace_file_open_as(&f, path, "trace"));
+	TRY(trace_file_open_as(&f, path, what));
 	enum status s = profile_add(p, &f, path);
 	trace_file_release(&f);
 	return s;
 }
 
-enum status profile_open(struct profile *p, const char *const *paths, int count)
+static enum status open_as(struct profile *p, const char *const *paths, int count, const char *what)
 {
 	enum status s = STATUS_OK;
 	*p = (struct profile){0};
 	for (int i = 0; i < count && !s; i++)
-		s = add_file(p, paths[i]);
+		s = add_file(p, paths[i], what);
 	if (!s)
 		s = sort_ranks(p);
 	if (s)
 		profile_release(p);
 	return s;
+}
+
+enum status profile_open(struct profile *p, const char *const *paths, int count)
+{
+	return open_as(p, paths, count, "trace");
 }
 
 enum status profile_open_list(struct profile *p, const char *list)
@@ -281,7 +287,7 @@ enum status profile_open_list(struct profile *p, const char *list)
 	int count = 0;
 	for (char *path; (path = strsep(&rest, ","));)
 		paths[count++] = path;
-	enum status s = profile_open(p, paths, count);
+	enum status s = open_as(p, paths, count, "{trace}");
 	arena_release(&a);
 	return s;
 }

@@ -36,7 +36,12 @@ refuse "--cluster: unknown cluster '0xh100'" sim --cluster 0xh100
 refuse "--cluster: unknown cluster '8xlocal' (did you mean local with 8 ranks?)" sim --cluster 8xlocal
 refuse "unknown cluster 'a100' (did you mean a100-40gb, " sim --ranks 8 --cluster 8xa100
 refuse '--cluster 2x8xh100 has 16 devices, and there are 17 ranks' sim --ranks 17 --cluster 2x8xh100
-refuse 'node is given twice' sim --ranks 8 --cluster 8xh100:node=4
+refuse '--cluster 8xh100:node=4: node=N, and how many devices a node has is said before it' sim --ranks 8 --cluster 8xh100:node=4
+refuse '8xh100:node=4: node=N, and how many devices a node has is said before it' cluster 8xh100:node=4
+# Where the count would be the ranks, the one line is that of the mistake.
+refuse "unknown cluster 'a100' (did you mean a100-40gb, " sim --cluster 8xa100
+refuse "unknown strategy 'zero9'" sim --cluster 8xh100 --strategy zero9
+refuse 'micro-batch' sim --cluster 8xh100 --micro-batch 2 --accumulate 1 --batch 5
 
 # Commands and the form of options.
 refuse 'no command'
@@ -296,6 +301,9 @@ rm "$SHARDLAB_CONFIG"
 
 # Advice.
 refuse "--emit: unknown program 'deepsped' (did you mean deepspeed?)" sim --emit deepsped
+refuse "'pytorch' (did you mean accelerate or torchtitan?)" sim --emit pytorch
+refuse "'fsdp' (did you mean accelerate, trainer or torchtitan?)" sim --emit fsdp
+refuse "'zero3' (did you mean deepspeed?)" sim --emit zero3:ds.json
 refuse 'the name of a file is missing behind the colon' sim --emit deepspeed:
 refuse 'both write to stdout; say --emit deepspeed:FILE' sim --emit deepspeed --json
 refuse '--strategy dp cannot be said there; single, ddp' sim --ranks 2 --strategy dp --emit deepspeed
@@ -356,7 +364,7 @@ refuse 'no range ProfilerStep#N in it' trace "$TMPDIR/no_steps.json"
 refuse "$host and $host: both are of rank 1" trace "$host" "$host"
 refuse 'give traces of one run' trace "$host" tests/golden/torch_profiler.json
 refuse 'trace has no option --ranks' trace "$host" --ranks 2
-refuse "trace: cannot open ''" compare --trace "$host," --cluster laptop
+refuse "--trace: cannot open ''" compare --trace "$host," --cluster laptop
 refuse '--trace is of one configuration, and --precision fp32/bf16 are several' compare --trace "$host" --precision fp32/bf16
 
 # No mpirun.
