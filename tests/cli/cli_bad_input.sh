@@ -148,6 +148,7 @@ refuse "unknown strategy 'stage3' (did you mean zero3?)" sim --strategy stage3
 echo '{}' >ds.json
 refuse "unexpected argument 'ds.json'; a configuration is read with --config ds.json" sim ds.json
 refuse "'ds.json' is no command; what a configuration says: shardlab config ds.json" ds.json
+rm ds.json
 refuse "no help on 'nodes' (did you mean ranks?)" help nodes
 refuse "unknown command 'simulate' (did you mean sim?)" simulate
 refuse "unknown model 'gpt2-124' (did you mean gpt2-124m?)" sim --model gpt2-124
