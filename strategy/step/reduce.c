@@ -18,7 +18,13 @@
  *     device-to-host                                 | copy 2 | …       | copy 1 |
  *
  * On later micro-batches the host adds what comes; or the sum so far comes to the device, and goes back with the new
- * gradients in it (--as …:sums=device).
+ * gradients in it (--as …:sums=device). The addition is a kernel among those of the backward pass. It stands where half
+ * as many gradients again have been written, so that the sum comes beside the kernels before it and goes back beside
+ * those behind it:
+ *
+ *     compute        | backward 2 | backward 1 … | add 2 | … backward 1 | backward 0 …
+ *     host-to-device              | sum 2 |                             | sum 1 |
+ *     device-to-host                                     | sum 2 |
  *
  * Gradients that a strategy reduces only on the last micro-batch are added up on the device until then, in the same
  * place as without offload; so are the shards that hybrid reduces across its groups.
@@ -232,23 +238,36 @@ static void take_slice(struct step *s, const struct reduction *r)
  * host. Its buffers stay in use until it has gone. */
 static void send_sum(struct step *s, struct reduction *r)
 {
+	build_wait(s->b, QUEUE_COMPUTE, r->op);
 	build_wait(s->b, QUEUE_COMPUTE, r->fetch);
 	step_add_gradients(s, r->group, QUEUE_COMPUTE, r->staging, r->part);
 	r->staging = -1;
 	r->sums = false;
+	s->reductions.awaited -= s->plan->groups[r->group].elements;
 	r->op = home_send_gradients(s, r->group, r->part, QUEUE_COMPUTE, false);
+}
+
+/* A gradient is written. With half as many again as are on the way, their sums have had time to come, and have time to
+ * leave before their buffers are needed. */
+static void send_sums(struct step *s, int tensor)
+{
+	struct reductions *all = &s->reductions;
+	if (!all->awaited)
+		return;
+	all->written += s->model->tensors[tensor].elements;
+	for (int i = 0; i < all->count && 2 * all->written >= all->awaited; i++)
+		if (all->list[i].sums)
+			send_sum(s, &all->list[i]);
 }
 
 /* Waits for the oldest reduction, and frees its buffers. */
 static void arrive(struct step *s)
 {
 	struct reductions *all = &s->reductions;
+	if (all->list[0].sums)
+		send_sum(s, &all->list[0]);
 	struct reduction r = all->list[0];
 	build_wait(s->b, QUEUE_COMPUTE, r.op);
-	if (r.sums) {
-		send_sum(s, &all->list[0]);
-		return;
-	}
 	if (r.shard >= 0)
 		build_free(s->b, r.shard);
 	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
@@ -287,6 +306,8 @@ static void fetch_sum(struct step *s, struct reduction *r, struct region part, i
 	r->op = reduced;
 	r->part = part;
 	r->sums = true;
+	s->reductions.awaited += s->plan->groups[r->group].elements;
+	s->reductions.written = 0;
 }
 
 /* Reduces a group and sends this rank's part of it to the host. */
@@ -343,6 +364,8 @@ void reduce_send(struct step *s, int group, bool owns)
 	r.shared = !owns;
 	depart(s, r);
 	s->group[group].gradients = -1;
+	while (owns && s->choices.waits && s->reductions.awaited)
+		arrive(s);
 	if (adds || r.staging >= 0)
 		return;
 	reduce_replicas(s, group, QUEUE_COMMUNICATION);
@@ -407,6 +430,7 @@ void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
 	bool full = --s->group[group].tensors_left == 0;
+	send_sums(s, tensor);
 	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && reduce_copying(s, group) == BUCKET_FIXED &&
 	    !bucket_is_shared(s, group))
 		bucket_copy_piece(s, tensor);

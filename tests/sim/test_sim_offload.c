@@ -86,6 +86,40 @@ START_TEST(copies_of_one_rank_make_the_others_wait)
 	}
 }
 
+enum { FIRST_BUCKET = 2 * 64 + (12 * 64 * 64 + 13 * 64) + (4 * 64 * 64 + 64) };
+
+/* What another micro-batch adds to the step, whose kernels take 6.5 ms. There are two buckets, whose sums are made on
+ * the device: the last norm, block 1 and the last layer of block 0; and the rest. */
+static int64_t micro_batch_with_sums(const char *overlap, int64_t latency)
+{
+	int64_t step[2];
+	cluster.host_link.latency = rate_assumed(latency);
+	for (int i = 0; i < 2; i++) {
+		const struct plan *p = made_plan(
+		        SMALL "zero2:overlap=%s ranks=1 offload=optimizer batch=%d accumulate=%d bucket=250000 "
+		              "as=deepspeed:pinned=all",
+		        overlap, 64 * (2 + i), 2 + i);
+		ck_assert_int_eq(p->groups[0].elements, FIRST_BUCKET);
+		step[i] = simulate(p, GRAIN_OPERATION, NULL).time.step;
+	}
+	return step[1] - step[0];
+}
+
+/* Each bucket's sum comes and goes, at 10 bytes/ns. Of the first bucket both hide behind the kernels that make the
+ * second, whose own have nothing behind them:
+ *
+ *     overlap=no    kernels of bucket 0 | in 0 | add | out 0 | kernels of bucket 1 | in 1 | add | out 1 |
+ *     overlap=yes   kernels of bucket 0 | kernels of bucket 1 … add … | in 1 | add | out 1 |
+ */
+START_TEST(sums_come_and_go_behind_the_backward_pass)
+{
+	open_gpus("8", "0", "0", "");
+	int64_t hidden = micro_batch_with_sums("yes", LATENCY), exposed = micro_batch_with_sums("no", LATENCY);
+	ck_assert_int_le(llabs(exposed - hidden - 2 * (LATENCY + 4 * FIRST_BUCKET / 10)), 2);
+	ck_assert_int_eq(micro_batch_with_sums("yes", 2 * LATENCY) - hidden, 2 * LATENCY);
+	ck_assert_int_eq(micro_batch_with_sums("no", 2 * LATENCY) - exposed, 4 * LATENCY);
+}
+
 /* The less goes on while a group is updated, the longer the step. */
 START_TEST(a_disk_that_waits_makes_a_longer_step)
 {
