@@ -122,7 +122,7 @@ cp "$TMPDIR/good" "$damaged"
 # The run's last line has the checkpoints, and not what else lies there.
 mkdir -p "$run.listed/step-00000099.partial"
 touch "$run.listed/notes"
-"$SHARDLAB" train "${same[@]/--json/--curve=no}" --strategy single --steps 1 --checkpoint "$run.listed" >"$TMPDIR/listed" 2>&1 || true
+"$SHARDLAB" train "${same[@]/--json/--seed=1}" --strategy single --steps 1 --checkpoint "$run.listed" >"$TMPDIR/listed" 2>&1 || true
 grep -qxF "wrote $run.listed (latest, step-00000001)" "$TMPDIR/listed" || fail "what was written: $(tail -n 2 "$TMPDIR/listed")"
 rm -r "$run.listed"
 
@@ -144,7 +144,7 @@ refuse 'with --learning-rate 0.001, and this run has 0.1;' train --model mlp:siz
 (
 	trap '' XFSZ
 	ulimit -f 100
-	refuse 'no room for its 410.1 KB' train "${same[@]}" --strategy single --steps 4 --checkpoint "$TMPDIR/full"
+	refused 'no room for its 418.7 kB' "$SHARDLAB" train "${same[@]}" --strategy single --steps 4 --checkpoint "$TMPDIR/full"
 ) || exit 1
 [ -z "$(ls "$TMPDIR/full")" ] || fail "left behind: $(ls "$TMPDIR/full")"
 
