@@ -91,7 +91,7 @@ static void take_pipeline(struct recipe *r)
 	static const char path[] = PARALLELISM "pipeline_parallel_schedule";
 	const struct tree *v = recipe_find(r, path), *stages = recipe_find(r, PARALLELISM "pipeline_parallel_degree");
 	if (!v || is_text(v, "1F1B"))
-		recipe_set(r, SETTING_STRATEGY, stages, "pipeline:schedule=1f1b");
+		recipe_set(r, SETTING_STRATEGY, stages, "pipeline");
 	else if (is_text(v, "GPipe"))
 		recipe_set(r, SETTING_STRATEGY, stages, "pipeline:schedule=gpipe");
 	else
