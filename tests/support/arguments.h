@@ -17,8 +17,7 @@ static inline void arguments_parse(struct options *o, enum command c, const char
 	static int next;
 	char *words[WORDS], *text = lines[next++ % LINES], *rest = text;
 	int count = 0;
-	ck_assert_uint_lt(strlen(line), sizeof lines[0]);
-	strcpy(text, line);
+	ck_assert_int_lt(snprintf(text, sizeof lines[0], "%s", line), (int)sizeof lines[0]);
 	while ((words[count] = strtok_r(rest, " ", &rest)) && count < WORDS - 1)
 		count++;
 	ck_assert_msg(!options_parse(o, c, count, words), "%s", status_message());
