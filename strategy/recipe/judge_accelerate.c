@@ -73,11 +73,37 @@ static void judge_reshard(struct recipe *r)
 		              tree_shown(&r->arena, v));
 }
 
+/* A rank makes int() of the text that Python has for a value: "1000" is one; 1e6, a text in YAML, and 1.0 are none. */
+static bool is_int(const struct tree *v)
+{
+	int64_t n;
+	return v->kind == TREE_NUMBER ? v->whole : v->kind == TREE_TEXT && !strchr(v->text, '.') && tree_whole(v, &n);
+}
+
+static void judge_version(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, FSDP "version");
+	int64_t n = recipe_whole(r, FSDP "version", 1);
+	if (v && (!is_int(v) || n < 1 || n > 2))
+		recipe_refuse(r, "Accelerate", v, FSDP "version: %s is neither 1 nor 2", tree_shown(&r->arena, v));
+}
+
+/* A rank looks at it where the policy does. */
+static void judge_least(struct recipe *r)
+{
+	const struct tree *v = recipe_find(r, FSDP "min_num_params"), *policy = recipe_find(r, FSDP "auto_wrap_policy");
+	if (v && !is_int(v) && policy && is_word("SIZE_BASED_WRAP", policy))
+		recipe_refuse(r, "Accelerate", v, FSDP "min_num_params: %s is no int in Python",
+		              tree_shown(&r->arena, v));
+}
+
 static void judge_fsdp(struct recipe *r)
 {
 	bool second = recipe_whole(r, FSDP "version", 1) == 2;
 	const struct tree *offload = recipe_find(r, FSDP "activation_checkpointing_offload"),
 	                  *loading = recipe_find(r, FSDP "cpu_ram_efficient_loading");
+	judge_version(r);
+	judge_least(r);
 	if (second)
 		judge_reshard(r);
 	else
