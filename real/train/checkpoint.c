@@ -223,6 +223,17 @@ static void end(struct training *t)
 		new_folder_release(&t->saving.made);
 }
 
+enum status training_diverged(const struct training *t, const char *what)
+{
+	enum type type = t->plan.settings.precision;
+	char kept[80] = "";
+	if (t->kept_step)
+		snprintf(kept, sizeof kept, " after the checkpoint of step %" PRId64, t->kept_step);
+	return status_fail(STATUS_RUN,
+	                   "%s: the run diverged and saved nothing%s; lower {learning_rate}, give {clip} or {warmup}%s",
+	                   what, kept, type == TYPE_FP32 ? "" : status_words(", or use {precision} fp32"));
+}
+
 /* An update has ruined the state at a loss that was finite: what was saved before is worth more. It is as good as gone
  * before any rank ends the others. */
 static enum status refuse_ruined(struct training *t, int rank)

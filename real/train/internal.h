@@ -136,10 +136,9 @@ enum status training_resume(struct training *t);
 uint64_t training_data_checksum(const struct training *t);
 struct settings training_settings(const struct training *t); /* as a checkpoint has them */
 
+/* checkpoint.c */
 /* Ends a run that diverged: after `what`, which says how that shows, the line names the checkpoint that remains. */
 enum status training_diverged(const struct training *t, const char *what);
-
-/* checkpoint.c */
 enum status training_checkpoint_check(const struct training *t);
 /* Collective, before the first step: whether the ranks share the folder, and whether there is room. STATUS_INPUT. */
 enum status training_checkpoint_try(struct training *t);

@@ -87,17 +87,6 @@ static struct loss_scale read_scaler(const struct training *t)
 	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
-enum status training_diverged(const struct training *t, const char *what)
-{
-	enum type type = t->plan.settings.precision;
-	char kept[80] = "";
-	if (t->kept_step)
-		snprintf(kept, sizeof kept, " after the checkpoint of step %" PRId64, t->kept_step);
-	return status_fail(STATUS_RUN,
-	                   "%s: the run diverged and saved nothing%s; lower {learning_rate}, give {clip} or {warmup}%s",
-	                   what, kept, type == TYPE_FP32 ? "" : status_words(", or use {precision} fp32"));
-}
-
 /* The run has diverged: its weights are worth nothing. All ranks hear it, those that hold no loss too. In fp16
  * gradients may overflow, and their step is skipped; the loss is computed before it is scaled, so no smaller scale
  * mends it. A checkpoint that is under way is of a step before: it is finished, or it has the ruin that is heard of
