@@ -18,7 +18,7 @@ static inline void arguments_parse(struct options *o, enum command c, const char
 	char *words[WORDS], *text = lines[next++ % LINES], *rest = text;
 	int count = 0;
 	ck_assert_int_lt(snprintf(text, sizeof lines[0], "%s", line), (int)sizeof lines[0]);
-	while ((words[count] = strtok_r(rest, " ", &rest)) && count < WORDS - 1)
+	while (count < WORDS - 1 && (words[count] = strtok_r(rest, " ", &rest)))
 		count++;
 	ck_assert_msg(!options_parse(o, c, count, words), "%s", status_message());
 }
