@@ -81,7 +81,7 @@ enum status options_take_ranks(struct options *o)
 	return s;
 }
 
-/* Of several strategies each has a batch of its own. */
+/* Several strategies have a batch each, which the command looks at. */
 static bool makes_settings(const struct options *o)
 {
 	struct settings settings;

@@ -43,7 +43,7 @@ enum status options_find_ranks(struct options *o, int64_t *ranks);
 enum status options_count_cluster(struct options *o);
 /* Where nothing else has said it: becomes --ranks. */
 enum status options_take_ranks(struct options *o);
-/* … with a line on stderr, unless the settings are wrong: then theirs is the one line. */
+/* Says on stderr where the ranks came from, unless the settings are wrong: then theirs is the one line. */
 void options_tell_ranks(const struct options *o);
 
 #endif

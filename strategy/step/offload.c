@@ -225,8 +225,8 @@ int home_fetch_gradients(struct step *s, int group, int *buffer)
 	*buffer = build_alloc(s->b, step_name(s, "fetched.gradients.%s", s->plan->groups[group].name), CATEGORY_BUFFERS,
 	                      s->b->role->buffers[h->buffer].type, home.count);
 	build_wait(s->b, QUEUE_HOST_TO_DEVICE, s->group[group].reduced);
-	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE,
-	               QUEUE_COMPUTE); /* what was in the buffer's place is no longer used */
+	/* Its place may have held what the kernels so far read. */
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 	return step_copy(s, group, PASS_BACKWARD, home, region_whole(s->b, *buffer));
 }
 

@@ -137,8 +137,7 @@ struct reductions {
 		bool sums;          /* the host's sum so far is on its way here */
 	} * list;
 	int count, room;
-	/* Elements of those whose sums are on their way here, and of the gradients that were written since they left.
-	 */
+	/* Elements whose sums are on their way here, and of the gradients that were written since they left. */
 	int64_t awaited, written;
 };
 
