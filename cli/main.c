@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 #include "real/train/train.h"
 #include "strategy/base/memory.h"
+#include "strategy/base/path.h"
 #include "strategy/base/version.h"
 
 static enum status (*const run[])(const struct options *o) = {
@@ -49,11 +50,12 @@ static void take_fitting_core(char **argv)
 {
 	enum command c;
 	const char *core;
+	char program[PATH_OF_PROGRAM];
 	if (getenv("OPENBLAS_CORETYPE") || command_find(argv[1], &c) || !(1U << c & IN_KERNELS))
 		return;
 	core = kernels_better_core();
-	if (core && !setenv("OPENBLAS_CORETYPE", core, 1))
-		execv("/proc/self/exe", argv);
+	if (core && path_of_program(program) && !setenv("OPENBLAS_CORETYPE", core, 1))
+		execv(program, argv);
 }
 
 int main(int argc, char **argv)

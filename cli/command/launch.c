@@ -22,6 +22,7 @@
 #include "cli/command/talk.h"
 #include "real/communicator/hosts.h"
 #include "strategy/base/clock.h"
+#include "strategy/base/path.h"
 
 extern char **environ;
 
@@ -191,21 +192,19 @@ static enum status read_hosts(const struct launch *l, struct hosts *h)
 static enum status run_on(const struct launch *l, struct hosts *hosts)
 {
 	bool mpirun = l->ranks > 1 || l->under_mpi || (hosts->count && !hosts_is_here(hosts->list[0].name));
-	char program[4096];
+	char program[PATH_OF_PROGRAM];
 	int out[2], err[2], status = 0;
 	struct taken_signals signals;
-	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 	enum status s = mpirun ? launch_check(l->ranks, l->hosts) : STATUS_OK;
 	if (s)
 		return s;
 	if (launch_stop)
 		return status_fail(STATUS_INTERRUPTED, "stopped by the user");
-	if (length < 0)
+	if (!path_of_program(program))
 		return status_fail(STATUS_RUN, "cannot start the ranks: /proc/self/exe: %s; mount /proc",
 		                   strerror(errno));
 	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
 		return status_fail(STATUS_RUN, "cannot start the ranks: %s", strerror(errno));
-	program[length] = 0;
 
 	if (mpirun)
 		leftovers_sweep();

@@ -14,6 +14,7 @@
 #include "cli/show/table.h"
 #include "cli/show/text.h"
 #include "strategy/base/language.h"
+#include "strategy/base/path.h"
 
 /* ---- the list ---- */
 
@@ -75,14 +76,10 @@ static enum status teach_one(const struct options *o, const struct lesson *l, st
 /* `shardlab` in the command is this program. */
 static void put_on_path(void)
 {
-	char program[4096], path[8192];
+	char program[PATH_OF_PROGRAM], path[8192];
 	const char *old = getenv("PATH");
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	program[n < 0 ? 0 : n] = 0;
-	char *slash = strrchr(program, '/');
-	if (!slash)
+	if (!*path_of_program_folder(program))
 		return;
-	*slash = 0;
 	snprintf(path, sizeof path, "%s:%.4000s", program, old ? old : "/usr/bin:/bin");
 	setenv("PATH", path, 1);
 }

@@ -24,12 +24,8 @@ static int is_lesson(const struct dirent *e)
 static bool find_folder(char *out, size_t size)
 {
 	static const char *const places[] = {"../lessons", "../../lessons", "../share/shardlab/lessons"};
-	char program[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	program[n < 0 ? 0 : n] = 0;
-	char *slash = strrchr(program, '/');
-	if (slash)
-		*slash = 0;
+	char program[PATH_OF_PROGRAM];
+	path_of_program_folder(program);
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
 		snprintf(out, size, "%.400s/%s", program, places[i]);
 		if (path_is_folder(out))

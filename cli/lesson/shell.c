@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/path.h"
 
 enum { MOST_SECONDS = 300, MOST_OUTPUT = 4 << 20 };
 
@@ -43,15 +43,13 @@ static enum status make_folder(const struct place *p, const char *name)
 
 enum status place_open(struct place *p, const char *lessons)
 {
-	char program[PATH_MAX], *folder = realpath(lessons, NULL);
+	char program[PATH_OF_PROGRAM], *folder = realpath(lessons, NULL);
 	const char *root = getenv("TMPDIR"), *path = getenv("PATH");
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	*p = (struct place){0};
-	if (!folder || n < 0) {
+	if (!folder || !path_of_program(program)) {
 		free(folder);
 		return fail("find", lessons);
 	}
-	program[n] = 0;
 	snprintf(p->folder, sizeof p->folder, "%.200s/shardlab-lesson.XXXXXX", root && *root ? root : "/tmp");
 	if (!mkdtemp(p->folder)) {
 		p->folder[0] = 0;

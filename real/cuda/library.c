@@ -1,4 +1,5 @@
 #include "real/cuda/library.h"
+#include "strategy/base/path.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,16 +22,10 @@ static const char file_name[] = "libshardlab-cuda.so";
 /* `path` beside or above the executable; false if that is not there. */
 static bool beside(char *path, size_t size, const char *folder)
 {
-	char program[3000];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	if (n <= 0)
+	char program[PATH_OF_PROGRAM];
+	if (!*path_of_program_folder(program))
 		return false;
-	program[n] = 0;
-	char *slash = strrchr(program, '/');
-	if (!slash)
-		return false;
-	*slash = 0;
-	snprintf(path, size, "%s/%s%s", program, folder, file_name);
+	snprintf(path, size, "%.3000s/%s%s", program, folder, file_name);
 	return !access(path, R_OK);
 }
 

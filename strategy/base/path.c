@@ -78,6 +78,21 @@ const char *path_of_descriptor(int fd, char out[PATH_OF_DESCRIPTOR])
 	return out;
 }
 
+bool path_of_program(char out[PATH_OF_PROGRAM])
+{
+	ssize_t n = readlink("/proc/self/exe", out, PATH_OF_PROGRAM - 1);
+	out[n < 0 ? 0 : n] = 0;
+	return n > 0;
+}
+
+const char *path_of_program_folder(char out[PATH_OF_PROGRAM])
+{
+	char *slash = path_of_program(out) ? strrchr(out, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	return out;
+}
+
 /* The first `length` bytes of `head`, then `between`, then `name`. */
 static char *join(const char *head, size_t length, const char *between, const char *name)
 {

@@ -29,6 +29,13 @@ bool path_is_descriptor(const char *path);
 enum { PATH_OF_DESCRIPTOR = 64 };
 const char *path_of_descriptor(int fd, char out[PATH_OF_DESCRIPTOR]);
 
+/* This program's own file, for whoever starts it again or looks beside it; `ps` shows a process by that name, where
+ * /proc/self/exe would make it "exe". False, with errno, where /proc is not mounted. */
+enum { PATH_OF_PROGRAM = 4096 };
+bool path_of_program(char out[PATH_OF_PROGRAM]);
+/* The folder that it is in; "": not known. */
+const char *path_of_program_folder(char out[PATH_OF_PROGRAM]);
+
 /* The caller frees them. Running out of memory ends the program. */
 char *path_in_folder(const char *folder, const char *name);
 char *path_beside(const char *file, const char *name);

@@ -11,6 +11,7 @@ command -v strace >/dev/null || { echo 'strace, which lets system calls fail her
 [ -z "${SAN-}" ] || { echo 'left out: a sanitizer cannot be traced' && exit 77; }
 SHARDLAB=$(realpath "$SHARDLAB")
 text=$(realpath tests/golden/text.txt)
+export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-Prescott} # or the command may begin anew, and the loader's calls are made twice
 cd "$TMPDIR"
 strace -o probe -e inject=write:error=ENOSPC:when=1 true 2>err || { echo "strace cannot trace here: $(head -n 1 err)" && exit 77; }
 RANDOM=${FAULTS_SEED:-1}
