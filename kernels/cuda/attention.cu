@@ -42,6 +42,13 @@ const struct attention_place *measured(const struct kernel_context *c, const str
 	return nullptr;
 }
 
+/* cuDNN's plan for it: the one that was the fastest, or the first that cuDNN advises. */
+int64_t kept_plan(const struct kernel_context *c, const struct attention_shape *s, bool backward)
+{
+	const struct attention_place *p = measured(c, s, backward);
+	return p ? p->choice.cudnn_plan : 0;
+}
+
 /* `auto`: where nothing was measured, the highest of our own, for on an H200 every one was faster than those below it,
  * at all heads and lengths (kernels/RESULTS.md). */
 enum cuda_attention wanted(const struct kernel_context *c, const struct attention_shape *s, bool backward)
@@ -55,7 +62,7 @@ enum cuda_attention wanted(const struct kernel_context *c, const struct attentio
 enum cuda_attention rung_of(struct kernel_context *c, enum cuda_attention most, const struct attention_shape *s,
                             bool backward, bool aligned)
 {
-	if (most == CUDA_ATTENTION_CUDNN && aligned && attention_cudnn_takes(c, s, backward))
+	if (most == CUDA_ATTENTION_CUDNN && aligned && attention_cudnn_takes(c, s, backward, kept_plan(c, s, backward)))
 		return CUDA_ATTENTION_CUDNN;
 	const bool local = (s->window > 0 && s->window < s->tokens) || s->alibi_heads > 0;
 	if (backward && local && most > CUDA_ATTENTION_TENSOR)
@@ -168,6 +175,29 @@ struct attention_place *take_choice(struct kernel_context *c, const struct atten
 	return at;
 }
 
+double seconds_of(struct pass *p)
+{
+	const double took = 1e-3 * static_cast<double>(stopwatch_run(p->s, put, p));
+	return took > 0 ? took : 0;
+}
+
+/* Of the plans that cuDNN advises, which is the fastest? It has the shape from now on. cuDNN puts them in order without
+ * running any. */
+double seconds_of_cudnn(struct pass *p, int64_t *fastest)
+{
+	double best = 0;
+	*fastest = 0;
+	for (int64_t i = 0; (i = attention_cudnn_plan(p->c, p->shape, p->backward, i)) >= 0; i++) {
+		const double took = seconds_of(p);
+		if (took > 0 && (best <= 0 || took < best)) {
+			best = took;
+			*fastest = i;
+		}
+	}
+	attention_cudnn_keep(p->c, p->shape, p->backward, *fastest);
+	return best;
+}
+
 /* Times the rungs that take the shape, all but the plain one, which takes seconds. All leave the same results, up to
  * rounding, and what is chosen overwrites them. */
 void choose(struct pass p)
@@ -178,8 +208,9 @@ void choose(struct pass p)
 		p.rung = static_cast<enum cuda_attention>(r);
 		if (rung_of(p.c, p.rung, p.shape, p.backward, p.aligned) != p.rung)
 			continue;
-		const double took = 1e-3 * static_cast<double>(stopwatch_run(p.s, put, &p));
-		best.seconds[r] = took > 0 ? took : 0;
+		const double took =
+		        p.rung == CUDA_ATTENTION_CUDNN ? seconds_of_cudnn(&p, &best.cudnn_plan) : seconds_of(&p);
+		best.seconds[r] = took;
 		if (took > 0 && (best.seconds[best.rung] <= 0 || took < best.seconds[best.rung]))
 			best.rung = p.rung;
 	}
@@ -198,7 +229,9 @@ int issue(struct pass p)
 
 /* ---- choices as words ---- */
 
-enum { MICROSECONDS = 1000000 };
+enum { MICROSECONDS = 1000000, CUDNN_WORD = 1 + CUDA_ATTENTIONS };
+static_assert(CUDNN_WORD < sizeof(cuda_algorithm::algorithm) / sizeof(uint64_t),
+              "a choice has no room for cuDNN's plan");
 const uint64_t ATTENTION_WORD = UINT64_MAX; /* no product begins with it */
 
 } // namespace
@@ -265,12 +298,13 @@ bool cuda_attention_is_word(const struct cuda_algorithm *a)
 	return a->product[0] == ATTENTION_WORD;
 }
 
-/* product: the mark, backward, type, the shape's numbers; algorithm: the rung, cuDNN's version, microseconds of rungs.
+/* product: the mark, backward, type, the shape's numbers; algorithm: the rung, cuDNN's version, microseconds of rungs,
+ * cuDNN's plan.
  * What was measured with another cuDNN is measured again. */
 void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a)
 {
 	const uint64_t *w = a->product, *chosen = a->algorithm;
-	if (chosen[0] >= CUDA_ATTENTIONS || w[2] >= ELEMENT_TYPES ||
+	if (chosen[0] >= CUDA_ATTENTIONS || w[2] >= ELEMENT_TYPES || chosen[CUDNN_WORD] >= CUDNN_MOST_PLANS ||
 	    chosen[1] != static_cast<uint64_t>(cudnn_version()))
 		return;
 	struct attention_shape s = {};
@@ -281,6 +315,7 @@ void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *
 	s.type = static_cast<enum element>(w[2]);
 	struct attention_place *at = take_choice(c, &s, w[1] != 0);
 	at->choice.rung = static_cast<enum cuda_attention>(chosen[0]);
+	at->choice.cudnn_plan = static_cast<int64_t>(chosen[CUDNN_WORD]);
 	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
 		at->choice.seconds[r] = static_cast<double>(chosen[1 + r]) / MICROSECONDS;
 }
@@ -298,6 +333,7 @@ static struct cuda_algorithm words_of(const struct attention_place *at)
 	for (int i = 0; i < 8; i++)
 		a.product[3 + i] = static_cast<uint64_t>(numbers[i]);
 	a.algorithm[1] = static_cast<uint64_t>(at->cudnn);
+	a.algorithm[CUDNN_WORD] = static_cast<uint64_t>(at->choice.cudnn_plan);
 	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
 		a.algorithm[1 + r] = static_cast<uint64_t>(at->choice.seconds[r] * MICROSECONDS + 0.5);
 	return a;

@@ -16,7 +16,8 @@ struct plan {
 	bool backward, taken;
 	int64_t samples; /* at once */
 	struct cudnn_graph graph;
-	void *plan;
+	int64_t which;                /* of those that cuDNN advises it has */
+	void *made[CUDNN_MOST_PLANS]; /* by their places */
 };
 
 struct plans {
@@ -211,13 +212,12 @@ int64_t scores_bytes(const struct attention_shape *s)
 
 /* ---- plans ---- */
 
-int make_plan(struct cudnn_graph *g, struct cudnn_place place, struct attention_shape s, bool backward, int64_t most,
+/* A plan of the graph's, from the *which-th on. `most`, *bytes: with what our part of the workspace takes. */
+int make_plan(struct cudnn_graph *g, const struct attention_shape *s, bool backward, int64_t most, int64_t *which,
               void **plan, int64_t *bytes)
 {
-	const int64_t own = backward ? sums_bytes(&s, s.samples) : 0;
-	cudnn_begin(g, place);
-	cudnn_attention_graph(g, &s, backward);
-	int error = cudnn_plan(g, most - own, plan, bytes);
+	const int64_t own = backward ? sums_bytes(s, s->samples) : 0;
+	int error = cudnn_plan(g, which, most - own, plan, bytes);
 	*bytes += own;
 	return error;
 }
@@ -241,7 +241,8 @@ bool is_same(const struct attention_shape *a, const struct attention_shape *b)
 
 void plan_release(struct plan *p)
 {
-	cudnn_plan_release(p->plan);
+	for (void *made : p->made)
+		cudnn_plan_release(made);
 	cudnn_end(&p->graph);
 	*p = {};
 }
@@ -254,23 +255,45 @@ struct plan *take_place(struct plans *all)
 	return p;
 }
 
-struct plan *find(struct kernel_context *c, const struct attention_shape *s, bool backward)
+struct plan *find(struct plans *all, const struct attention_shape *s, bool backward)
 {
-	struct plans *all = plans_of(c);
-	if (!all || all->error)
-		return nullptr;
 	for (int i = 0; i < PLANS && i < all->used; i++)
 		if (all->plan[i].backward == backward && is_same(&all->plan[i].shape, s))
 			return &all->plan[i];
-	struct plan *p = take_place(all);
-	const int64_t room = static_cast<int64_t>(c->workspace_bytes);
-	struct attention_shape part = *s;
+	return nullptr;
+}
+
+/* The plan at `which`, made if it was not, or the first after it that can be. False: there is none. */
+bool have(const struct kernel_context *c, struct plan *p, int64_t which)
+{
+	struct attention_shape part = p->shape;
+	void *made = nullptr;
 	int64_t bytes = 0;
+	part.samples = p->samples;
+	if (which < CUDNN_MOST_PLANS && p->made[which])
+		made = p->made[which];
+	else if (make_plan(&p->graph, &part, p->backward, static_cast<int64_t>(c->workspace_bytes), &which, &made,
+	                   &bytes))
+		return false;
+	if (p->made[which] != made)
+		cudnn_plan_release(p->made[which]);
+	p->made[which] = made;
+	p->which = which;
+	return true;
+}
+
+void begin(const struct kernel_context *c, struct plan *p, struct cudnn_place place, const struct attention_shape *s,
+           bool backward, int64_t which)
+{
+	struct attention_shape part = *s;
 	p->shape = *s;
 	p->backward = backward;
-	part.samples = p->samples = cudnn_attention_samples(s, backward, room);
-	p->taken = part.samples && !make_plan(&p->graph, all->place, part, backward, room, &p->plan, &bytes);
-	return p;
+	p->samples = part.samples = cudnn_attention_samples(s, backward, static_cast<int64_t>(c->workspace_bytes));
+	if (!p->samples)
+		return;
+	cudnn_begin(&p->graph, place);
+	cudnn_attention_graph(&p->graph, &part, backward);
+	p->taken = have(c, p, which);
 }
 
 /* cuDNN has none of these, or they are not deterministic. */
@@ -344,8 +367,8 @@ int64_t cudnn_attention_samples(const struct attention_shape *s, bool backward_t
 	return n;
 }
 
-int cudnn_attention_check(const struct attention_shape *s, bool backward_too, const char *card, int64_t most_bytes,
-                          int64_t *workspace_bytes)
+int cudnn_attention_check(const struct attention_shape *s, bool backward_too, const char *card, int64_t *which,
+                          int64_t most_bytes, int64_t *workspace_bytes)
 {
 	struct cudnn_place place;
 	struct cudnn_graph g = {};
@@ -354,34 +377,62 @@ int cudnn_attention_check(const struct attention_shape *s, bool backward_too, co
 	int error = cudnn_place_describe(&place, card);
 	part.samples = cudnn_attention_samples(s, backward_too, most_bytes);
 	*workspace_bytes = 0;
-	if (!error)
-		error = part.samples ? make_plan(&g, place, part, backward_too, most_bytes, &plan, workspace_bytes)
-		                     : CUDA_ERROR_WORKSPACE;
+	if (!error && !part.samples)
+		error = CUDA_ERROR_WORKSPACE;
+	if (!error) {
+		cudnn_begin(&g, place);
+		cudnn_attention_graph(&g, &part, backward_too);
+		error = make_plan(&g, &part, backward_too, most_bytes, which, &plan, workspace_bytes);
+	}
 	cudnn_plan_release(plan);
 	cudnn_end(&g);
 	cudnn_place_close(&place);
 	return error;
 }
 
-bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shape *s, bool backward_too)
+bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shape *s, bool backward_too, int64_t which)
 {
-	if (!may_take(c, s))
+	struct plans *all = may_take(c, s) ? plans_of(c) : nullptr;
+	if (!all || all->error)
 		return false;
-	const struct plan *p = find(c, s, backward_too);
-	return p && p->taken;
+	struct plan *p = find(all, s, backward_too);
+	if (!p) {
+		p = take_place(all);
+		begin(c, p, all->place, s, backward_too, which);
+	}
+	return p->taken;
+}
+
+int64_t attention_cudnn_plan(struct kernel_context *c, const struct attention_shape *s, bool backward_too,
+                             int64_t which)
+{
+	struct plan *p = find(plans_of(c), s, backward_too);
+	return have(c, p, which) ? p->which : -1;
+}
+
+void attention_cudnn_keep(struct kernel_context *c, const struct attention_shape *s, bool backward_too, int64_t which)
+{
+	struct plan *p = find(plans_of(c), s, backward_too);
+	(void)have(c, p, which);
+	for (int64_t i = 0; i < CUDNN_MOST_PLANS; i++)
+		if (i != p->which) {
+			cudnn_plan_release(p->made[i]);
+			p->made[i] = nullptr;
+		}
 }
 
 /* Row sums lie at the workspace's beginning, cuDNN's part after them. */
 int attention_cudnn(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
                     const struct attention_arguments *a, bool backward_too)
 {
-	const struct plan *p = find(c, shape, backward_too);
+	const struct plan *p = find(plans_of(c), shape, backward_too);
 	char *workspace = static_cast<char *>(c->workspace) + (backward_too ? sums_bytes(shape, p->samples) : 0);
 	int error = 0;
 	for (int64_t i = 0; i < a->samples && !error; i += p->samples) {
 		struct addresses at;
 		fill(&at, a, shape->type, i, backward_too);
-		error = cudnn_run(plans_of(c)->place.handle, s, p->plan, at.count, at.number, at.where, workspace);
+		error = cudnn_run(plans_of(c)->place.handle, s, p->made[p->which], at.count, at.number, at.where,
+		                  workspace);
 	}
 	return error;
 }

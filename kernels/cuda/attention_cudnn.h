@@ -44,9 +44,9 @@ enum cudnn_attention_tensor {
 void cudnn_attention_graph(struct cudnn_graph *g, const struct attention_shape *s, bool backward);
 /* The most samples that a pass does at once in so many bytes of workspace: a divisor of the shape's; 0: not one. */
 int64_t cudnn_attention_samples(const struct attention_shape *s, bool backward, int64_t workspace_bytes);
-/* For tests: a plan of a pass for a card that is described. Returns 0 or an error. */
-int cudnn_attention_check(const struct attention_shape *s, bool backward, const char *card, int64_t most_bytes,
-                          int64_t *workspace_bytes);
+/* For tests: a plan of a pass for a card that is described, the first from the *which-th on. Returns 0 or an error. */
+int cudnn_attention_check(const struct attention_shape *s, bool backward, const char *card, int64_t *which,
+                          int64_t most_bytes, int64_t *workspace_bytes);
 void attention_cudnn_close(struct kernel_context *c); /* accepts one that made no plan */
 
 #ifdef __cplusplus
@@ -55,8 +55,13 @@ void attention_cudnn_close(struct kernel_context *c); /* accepts one that made n
 struct attention_arguments;
 
 /* True where cuDNN is installed, knows this card and has a plan for the shape, which is made when it is first asked
- * about: that takes a second or so. */
-bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shape *s, bool backward);
+ * about: the first from the `which`-th on, which takes a second or so. */
+bool attention_cudnn_takes(struct kernel_context *c, const struct attention_shape *s, bool backward, int64_t which);
+/* A shape that it takes has another plan from now on, the first from the `which`-th on. Returns which; −1: there is
+ * none, and it keeps the one it has. */
+int64_t attention_cudnn_plan(struct kernel_context *c, const struct attention_shape *s, bool backward, int64_t which);
+/* That plan, and the others that were made for it go. */
+void attention_cudnn_keep(struct kernel_context *c, const struct attention_shape *s, bool backward, int64_t which);
 /* Attention of a shape that it takes. */
 int attention_cudnn(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
                     const struct attention_arguments *a, bool backward);

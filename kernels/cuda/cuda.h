@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 8
+#define CUDA_API_VERSION 9
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 
 typedef struct CUevent_st *cuda_event;
@@ -116,6 +116,7 @@ struct cuda_attention_choice {
 	enum cuda_attention rung;
 	enum cuda_attention_why why;
 	double seconds[CUDA_ATTENTIONS]; /* of each rung; 0: it was not measured */
+	int64_t cudnn_plan;              /* the fastest of cuDNN's plans: its place in what cuDNN advises, from 0 on */
 };
 
 /* How a linear layer without an activation gets the gradient of its bias. */

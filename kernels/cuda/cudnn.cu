@@ -9,9 +9,11 @@ namespace
 
 enum kind {
 	OF_POINTWISE = 0,
+	OF_ENGINE = 2,
 	OF_CONFIGURATION = 3,
 	OF_ADVICE = 4,
 	OF_PLAN = 5,
+	OF_KNOB = 7,
 	OF_POINTWISE_OPERATION = 13,
 	OF_GRAPH = 15,
 	OF_PACK = 16,
@@ -31,6 +33,8 @@ enum value {
 	INT64 = 3,
 	POINTER = 6,
 	ADVICE_MODE = 8,
+	KNOB_TYPE = 9,
+	NUMERICAL_NOTE = 11,
 	POINTWISE_MODE = 14,
 	DESCRIPTOR = 15,
 	REDUCTION_OPERATOR = 18,
@@ -45,10 +49,14 @@ enum name {
 	ADVICE_GRAPH = 201,
 	ADVICE_RESULTS = 202,
 	ADVICE_PROPERTIES = 204,
+	CONFIGURATION_ENGINE = 300,
+	CONFIGURATION_KNOBS = 302,
 	PLAN_HANDLE = 400,
 	PLAN_CONFIGURATION = 401,
 	PLAN_WORKSPACE = 402,
 	PLAN_PROPERTIES = 407,
+	KNOB_WHAT = 600,
+	KNOB_VALUE = 601,
 	POINTWISE_DESCRIPTOR = 750,
 	POINTWISE_X = 751,
 	POINTWISE_B = 752,
@@ -66,6 +74,7 @@ enum name {
 	PACK_NUMBERS = 1000,
 	PACK_POINTERS = 1001,
 	PACK_WORKSPACE = 1003,
+	ENGINE_NOTES = 1303,
 	PRODUCT_TYPE = 1500,
 	PRODUCT_A = 1520,
 	PRODUCT_B = 1521,
@@ -82,7 +91,8 @@ enum name {
 	PROPERTIES_JSON = 2702
 };
 
-enum { ADVICE_A = 3, MOST_ADVISED = 8, ALIGNMENT = 16 };
+enum { ADVICE_A = 3, ALIGNMENT = 16 };
+enum { MOST_NOTES = 16, NOT_DETERMINISTIC = 4 /* a note */, MOST_KNOBS = 48, STREAM_K = 38 /* a knob */ };
 
 descriptor make(struct cudnn_graph *g, enum kind kind)
 {
@@ -259,22 +269,87 @@ static descriptor graph_of(struct cudnn_graph *g)
 	return d;
 }
 
-/* The engines that cuDNN advises, best first. Returns how many. */
-static int64_t advised(struct cudnn_graph *g, descriptor *configuration)
+/* The engines that cuDNN advises, best first. */
+static void ask(struct cudnn_graph *g)
 {
+	if (g->advice[0] || g->error)
+		return;
 	descriptor graph = graph_of(g), d = make(g, OF_ADVICE);
-	int64_t count = 0;
 	set_one(g, d, ADVICE_GRAPH, DESCRIPTOR, graph);
 	set_one(g, d, ADVICE_HOW, ADVICE_MODE, static_cast<int>(ADVICE_A));
 	if (!g->place.handle)
 		set_one(g, d, ADVICE_PROPERTIES, DESCRIPTOR, g->place.properties);
 	finish(g, d);
-	for (int i = 0; i < MOST_ADVISED; i++)
-		configuration[i] = make(g, OF_CONFIGURATION);
+	for (int i = 0; i < CUDNN_MOST_PLANS; i++)
+		g->advice[i] = make(g, OF_CONFIGURATION);
 	if (!g->error)
-		g->error = cudnn_failed(cudnn_library.BackendGetAttribute(d, ADVICE_RESULTS, DESCRIPTOR, MOST_ADVISED,
-		                                                          &count, configuration));
-	return g->error ? 0 : count;
+		g->error = cudnn_failed(cudnn_library.BackendGetAttribute(d, ADVICE_RESULTS, DESCRIPTOR,
+		                                                          CUDNN_MOST_PLANS, &g->advised, g->advice));
+}
+
+/* ---- does an engine add up in one order? ---- */
+
+static bool has_note(descriptor engine, int note)
+{
+	int notes[MOST_NOTES];
+	int64_t count = 0;
+	if (cudnn_library.BackendGetAttribute(engine, ENGINE_NOTES, NUMERICAL_NOTE, MOST_NOTES, &count, notes))
+		return true;
+	for (int64_t i = 0; i < count && i < MOST_NOTES; i++)
+		if (notes[i] == note)
+			return true;
+	return false;
+}
+
+static bool is_set(descriptor knob, int what)
+{
+	int type = 0;
+	int64_t value = 0, count = 0;
+	return cudnn_library.BackendGetAttribute(knob, KNOB_WHAT, KNOB_TYPE, 1, &count, &type) ||
+	       cudnn_library.BackendGetAttribute(knob, KNOB_VALUE, INT64, 1, &count, &value) || (type == what && value);
+}
+
+/* A descriptor that is asked for, in which cuDNN puts what it has. */
+static bool make_all(int kind, descriptor *d, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (cudnn_library.BackendCreateDescriptor(kind, &d[i]))
+			return false;
+	return true;
+}
+
+static void release_all(descriptor *d, int count)
+{
+	for (int i = 0; i < count; i++)
+		cudnn_plan_release(d[i]);
+}
+
+static bool has_knob_set(descriptor configuration, int what)
+{
+	descriptor knob[MOST_KNOBS] = {};
+	int64_t count = 0;
+	bool found = !make_all(OF_KNOB, knob, MOST_KNOBS) ||
+	             cudnn_library.BackendGetAttribute(configuration, CONFIGURATION_KNOBS, DESCRIPTOR, MOST_KNOBS,
+	                                               &count, knob);
+	for (int64_t i = 0; i < count && !found; i++)
+		found = is_set(knob[i], what);
+	release_all(knob, MOST_KNOBS);
+	return found;
+}
+
+/* cuDNN notes engines that do not. It does not note those of stream-K, whose blocks add to a sum as they come, and of
+ * which one was seen to round differently from run to run (MLX, heads of 128, cuDNN 9.27). What cannot be read is taken
+ * to be one of them. */
+static bool is_repeatable(descriptor configuration)
+{
+	descriptor engine = nullptr;
+	int64_t count = 0;
+	const bool noted = !make_all(OF_ENGINE, &engine, 1) ||
+	                   cudnn_library.BackendGetAttribute(configuration, CONFIGURATION_ENGINE, DESCRIPTOR, 1, &count,
+	                                                     &engine) ||
+	                   has_note(engine, NOT_DETERMINISTIC);
+	release_all(&engine, 1);
+	return !noted && !has_knob_set(configuration, STREAM_K);
 }
 
 /* A plan for this engine; NULL: it cannot be made, or takes more. */
@@ -301,17 +376,21 @@ static descriptor plan_of(const struct cudnn_graph *g, descriptor configuration,
 	return nullptr;
 }
 
-int cudnn_plan(struct cudnn_graph *g, int64_t most, void **plan, int64_t *workspace_bytes)
+int cudnn_plan(struct cudnn_graph *g, int64_t *which, int64_t most, void **plan, int64_t *workspace_bytes)
 {
-	descriptor configuration[MOST_ADVISED] = {};
-	int status = 0;
-	const int64_t count = advised(g, configuration);
+	int status = 0, tried = 0;
 	*plan = nullptr;
-	for (int64_t i = 0; i < count && !*plan; i++)
-		*plan = plan_of(g, configuration[i], most, workspace_bytes, &status);
+	ask(g);
+	for (int64_t i = *which; i < g->advised && !*plan && !g->error; i++) {
+		if (!is_repeatable(g->advice[i]))
+			continue;
+		*plan = plan_of(g, g->advice[i], most, workspace_bytes, &status);
+		*which = i;
+		tried++;
+	}
 	if (*plan || g->error)
 		return g->error;
-	return status ? cudnn_failed(status) : count ? CUDA_ERROR_WORKSPACE : CUDA_ERROR_SHAPE;
+	return status ? cudnn_failed(status) : tried ? CUDA_ERROR_WORKSPACE : CUDA_ERROR_SHAPE;
 }
 
 void cudnn_end(struct cudnn_graph *g)

@@ -5,7 +5,8 @@
  *     cudnn_begin(&g, place);                    a card's handle, or the properties of a card that is elsewhere
  *     int x = cudnn_tensor(&g, &shape_of_x), y = …;
  *     cudnn_pointwise(&g, CUDNN_EXP, x, CUDNN_NONE, CUDNN_NONE, y);
- *     int error = cudnn_plan(&g, most_bytes, &plan, &workspace_bytes);
+ *     int64_t which = 0;
+ *     int error = cudnn_plan(&g, &which, most_bytes, &plan, &workspace_bytes);
  *     cudnn_end(&g);
  *
  * The first error stands in the graph, and what follows does nothing. Plain functions: no device is needed for a plan
@@ -44,7 +45,13 @@ enum cudnn_reduction { CUDNN_SUM = 0, CUDNN_LARGEST = 3 };
 
 /* ---- tensors and operations ---- */
 
-enum { CUDNN_DIMENSIONS = 4, CUDNN_MOST_TENSORS = 40, CUDNN_MOST_DESCRIPTORS = 128, CUDNN_NONE = -1 };
+enum {
+	CUDNN_DIMENSIONS = 4,
+	CUDNN_MOST_TENSORS = 40,
+	CUDNN_MOST_DESCRIPTORS = 128,
+	CUDNN_MOST_PLANS = 8,
+	CUDNN_NONE = -1
+};
 
 enum cudnn_kind {
 	CUDNN_BETWEEN, /* only ever in registers */
@@ -70,6 +77,8 @@ struct cudnn_graph {
 	int tensors, operations, descriptors;
 	void *tensor[CUDNN_MOST_TENSORS], *operation[CUDNN_MOST_TENSORS];
 	void *descriptor[CUDNN_MOST_DESCRIPTORS]; /* all of them, in the order they were made */
+	void *advice[CUDNN_MOST_PLANS];           /* engines, once cuDNN was asked for them, the best first */
+	int64_t advised;
 };
 
 /* 0, or why there is none: CUDA_ERROR_NO_CUDNN, or CUDA_ERROR_OLD_CUDNN. */
@@ -91,8 +100,9 @@ void cudnn_index(struct cudnn_graph *g, int64_t dimension, int x, int y); /* y =
 void cudnn_product(struct cudnn_graph *g, int a, int b, int c);
 void cudnn_reduce(struct cudnn_graph *g, enum cudnn_reduction how, int x, int y);
 void cudnn_reshape(struct cudnn_graph *g, int x, int y);
-/* The first plan that cuDNN advises, that it can make, and whose workspace is no more than `most` bytes. */
-int cudnn_plan(struct cudnn_graph *g, int64_t most, void **plan, int64_t *workspace_bytes);
+/* A plan by an engine that cuDNN advises: the first from the *which-th on whose sums have one order, that makes a plan,
+ * and whose workspace is no more than `most` bytes. *which: its place. PyTorch takes the first, whatever its order. */
+int cudnn_plan(struct cudnn_graph *g, int64_t *which, int64_t most, void **plan, int64_t *workspace_bytes);
 void cudnn_end(struct cudnn_graph *g); /* plans stay */
 
 /* Puts a plan on a stream. `tensors` numbers and where they are. Nothing is allocated on the device. */

@@ -34,6 +34,15 @@ static void add_name(char *list, size_t size, const char *name)
 		snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
 }
 
+/* "cudnn", or which of its plans that is, where it is not the one that cuDNN advises first. */
+static void name_rung(int rung, const struct cuda_attention_choice *choice, char *out, size_t size)
+{
+	if (rung == CUDA_ATTENTION_CUDNN && choice->cudnn_plan)
+		snprintf(out, size, "%s (plan %" PRId64 ")", cuda_attention_names[rung], choice->cudnn_plan);
+	else
+		snprintf(out, size, "%s", cuda_attention_names[rung]);
+}
+
 /* "forward: tensor 412, hopper 301 µs", after what is there. */
 static void add_times(char *list, size_t size, bool backward, const struct cuda_attention_choice *choice)
 {
@@ -44,9 +53,10 @@ static void add_times(char *list, size_t size, bool backward, const struct cuda_
 	snprintf(list + at, size - at, "%s%s", at ? "; " : "", before);
 	for (int r = CUDA_ATTENTION_PLAIN, n = 0; r < CUDA_ATTENTIONS; r++)
 		if (choice->seconds[r] > 0) {
+			char name[40];
 			at = strlen(list);
-			snprintf(list + at, size - at, "%s%s %.0f", n++ ? ", " : "", cuda_attention_names[r],
-			         1e6 * choice->seconds[r]);
+			name_rung(r, choice, name, sizeof name);
+			snprintf(list + at, size - at, "%s%s %.0f", n++ ? ", " : "", name, 1e6 * choice->seconds[r]);
 		}
 	at = strlen(list);
 	snprintf(list + at, size - at, " µs");

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tests/gpu/pack.sh packs runs on a machine that has none of it: its libraries ask for nothing newer than Ubuntu 24.04
-# has, and in a root with the essential packages alone everything works until a GPU is looked for, which one line says.
+# What tests/gpu/pack.sh packs runs on a machine that has none of it: its libraries ask for nothing newer than Debian 12
+# has, nor than Ubuntu 24.04, which is newer; and in a root with the essential packages alone everything works until a GPU is looked for, which one line says.
 set -uo pipefail
 [ -z "${SAN-}" ] || { echo 'under a sanitizer there is no library for GPUs' && exit 77; }
 . "$(dirname "$0")/../support/commands.sh"
@@ -15,7 +15,20 @@ MAKE=none tests/gpu/pack.sh "$TMPDIR/pack.tar" >"$TMPDIR/pack.out" 2>&1 || fail 
 tar -C "$root/packed" -xf "$TMPDIR/pack.tar"
 rm "$TMPDIR/pack.tar"
 
-# ---- what is asked of the C and C++ libraries, beside those of Ubuntu 24.04 ----
+# ---- what is asked of the C and C++ libraries: what is packed on Debian 12 runs there, and on all that is newer ----
+
+debian12='GLIBC 2.36
+GLIBCXX 3.4.30
+CXXABI 1.3.13
+GCC 12.0.0'
+ubuntu2404='GLIBC 2.39
+GLIBCXX 3.4.33
+CXXABI 1.3.15
+GCC 14.0.0'
+case $(. /etc/os-release && echo "$ID $VERSION_ID") in
+'debian 12') oldest='Debian 12' newest_of=$debian12 ;;
+*) oldest='Ubuntu 24.04' newest_of=$ubuntu2404 ;;
+esac
 
 find "$root/packed/build" "$root/packed/lib" "$root/packed/mpi" "$root/packed/pmix" -type f -exec objdump -T {} + 2>/dev/null |
 	grep -F '*UND*' | grep -oE '(GLIBC|GLIBCXX|CXXABI|GCC)_[0-9.]+' | sort -uV >"$TMPDIR/versions"
@@ -23,13 +36,8 @@ while read -r name newest; do
 	asked=$(grep "^${name}_" "$TMPDIR/versions" | tail -n 1)
 	[ -n "$asked" ] || fail "nothing asks for $name"
 	[ "$(printf '%s\n' "$asked" "${name}_$newest" | sort -V | tail -n 1)" = "${name}_$newest" ] ||
-		fail "$asked is newer than Ubuntu 24.04's ${name}_$newest"
-done <<'END'
-GLIBC 2.39
-GLIBCXX 3.4.33
-CXXABI 1.3.15
-GCC 14.0.0
-END
+		fail "$asked is newer than ${name}_$newest of $oldest"
+done <<<"$newest_of"
 
 # ---- a root with nothing but what every Debian or Ubuntu has ----
 

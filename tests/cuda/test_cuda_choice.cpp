@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <unistd.h>
 
@@ -71,23 +72,23 @@ START_TEST(cudnn_is_found_beside_the_python_of_the_path)
 	ck_assert_int_gt(cudnn_version(), 0);
 }
 
-/* Simple, tensor, hopper and cuDNN, forward and then backward, in milliseconds. */
+/* Simple, tensor, hopper and cuDNN's plans 0 and 3, forward and then backward, in milliseconds. */
 START_LOOP_TEST(the_choice_follows_the_times, 0, 4)
 {
 	static const struct {
-		float times[8];
+		float times[10];
 		enum cuda_attention forward, backward;
-	} rows[] = {{{4, 3, 2, 1, 4, 3, 2, 1}, CUDA_ATTENTION_CUDNN, CUDA_ATTENTION_CUDNN},
-	            {{4, 3, 1, 2, 4, 1, 3, 2}, CUDA_ATTENTION_HOPPER, CUDA_ATTENTION_TENSOR},
-	            {{1, 2, 3, 4, 4, 3, 2, 1}, CUDA_ATTENTION_SIMPLE, CUDA_ATTENTION_CUDNN},
-	            {{4, 3, -1, -1, -1, -1, 2, -1}, CUDA_ATTENTION_TENSOR, CUDA_ATTENTION_HOPPER}};
+	} rows[] = {{{4, 3, 2, 1, 5, 4, 3, 2, 5, 1}, CUDA_ATTENTION_CUDNN, CUDA_ATTENTION_CUDNN},
+	            {{4, 3, 1, 2, 2, 4, 1, 3, 2, 2}, CUDA_ATTENTION_HOPPER, CUDA_ATTENTION_TENSOR},
+	            {{1, 2, 3, 4, 4, 4, 3, 2, -1, 1}, CUDA_ATTENTION_SIMPLE, CUDA_ATTENTION_CUDNN},
+	            {{4, 3, -1, -1, -1, -1, -1, 2, -1, -1}, CUDA_ATTENTION_TENSOR, CUDA_ATTENTION_HOPPER}};
 	struct kernel_context *c = emulated_open(4, 1 << 20), *later = emulated_open(4, 1 << 20);
 	struct cuda_algorithm kept[4];
 	struct pass p;
 	ck_assert(target_cudnn());
 	ck_assert_int_eq(emulated_api()->use_attention(c, CUDA_ATTENTION_AUTO, true), 0);
 	ck_assert_int_eq(choice_of(c, false).why, CUDA_ATTENTION_HIGHEST);
-	emulated_times(rows[_i].times, 8);
+	emulated_times(rows[_i].times, 10);
 	p.run(c);
 	emulated_times(nullptr, 0);
 	ck_assert_int_eq(choice_of(c, false).rung, rows[_i].forward);
@@ -110,15 +111,64 @@ START_LOOP_TEST(the_choice_follows_the_times, 0, 4)
 	emulated_close(later);
 }
 
+/* ---- cuDNN's plans ---- */
+
+/* The place of the plan that the stand-in ran last. */
+int64_t ran()
+{
+	void *library = dlopen(getenv("SHARDLAB_CUDNN"), RTLD_NOW | RTLD_NOLOAD);
+	const int64_t *last = library ? static_cast<int64_t *>(dlsym(library, "cudnn_stand_in_ran")) : nullptr;
+	ck_assert_ptr_nonnull(last);
+	const int64_t place = *last;
+	dlclose(library);
+	return place;
+}
+
+/* Of four that are advised, the second notes that its sums have no order, and the third is of stream-K: they are not
+ * even timed. The fastest of the others runs then and later, whether cuDNN is measured or asked for. */
+START_LOOP_TEST(the_fastest_of_cudnns_plans_is_kept, 0, 2)
+{
+	static const float times[2][10] = {{9, 9, 9, 1, 2, 9, 9, 9, 1, 2}, {9, 9, 9, 2, 1, 9, 9, 9, 2, 1}};
+	const int64_t fastest = _i ? 3 : 0;
+	struct kernel_context *c = emulated_open(4, 1 << 20), *later = emulated_open(4, 1 << 20),
+	                      *asked = emulated_open(4, 1 << 20), *first = emulated_open(4, 1 << 20);
+	struct cuda_algorithm kept[2];
+	struct pass measured, again, other;
+	ck_assert(target_cudnn());
+	ck_assert_int_eq(emulated_api()->use_attention(c, CUDA_ATTENTION_AUTO, true), 0);
+	emulated_times(times[_i], 10);
+	measured.run(c);
+	emulated_times(nullptr, 0);
+	ck_assert_int_eq(ran(), fastest);
+	ck_assert_int_eq(choice_of(c, true).cudnn_plan, fastest);
+	ck_assert_double_eq_tol(choice_of(c, false).seconds[CUDA_ATTENTION_CUDNN], 1e-3, 1e-9);
+
+	ck_assert_int_eq(cuda_attention_tell(c, kept, 2), 2);
+	for (struct kernel_context *given : {later, asked})
+		for (const struct cuda_algorithm &a : kept)
+			cuda_attention_give(given, &a);
+	ck_assert_int_eq(emulated_api()->use_attention(asked, CUDA_ATTENTION_CUDNN, false), 0);
+	ck_assert_int_eq(emulated_api()->use_attention(first, CUDA_ATTENTION_CUDNN, false), 0);
+	for (struct kernel_context *given : {later, asked}) {
+		again.run(given);
+		ck_assert_int_eq(ran(), fastest);
+		ck_assert_int_eq(choice_of(given, false).rung, CUDA_ATTENTION_CUDNN);
+	}
+	other.run(first);
+	ck_assert_int_eq(ran(), 0);
+	for (struct kernel_context *given : {c, later, asked, first})
+		emulated_close(given);
+}
+
 /* What is asked for is not timed; what was measured with another cuDNN, or says what cannot be, is not taken. */
 START_TEST(choices_that_are_not_heeded)
 {
-	static const float times[] = {1, 2, 3, 4, 1, 2, 3, 4};
+	static const float times[] = {1, 2, 3, 4, 4, 1, 2, 3, 4, 4};
 	struct kernel_context *c = emulated_open(4, 1 << 20), *later = emulated_open(4, 1 << 20);
 	struct cuda_algorithm kept[2], other;
 	struct pass p;
 	ck_assert(target_cudnn());
-	emulated_times(times, 8);
+	emulated_times(times, 10);
 	ck_assert_int_eq(emulated_api()->use_attention(c, CUDA_ATTENTION_TENSOR, true), 0);
 	p.run(c);
 	ck_assert_int_eq(choice_of(c, false).rung, CUDA_ATTENTION_TENSOR);
@@ -132,6 +182,9 @@ START_TEST(choices_that_are_not_heeded)
 	cuda_attention_give(later, &other);
 	other = kept[0];
 	other.algorithm[0] = CUDA_ATTENTIONS;
+	cuda_attention_give(later, &other);
+	other = kept[0];
+	other.algorithm[7] = CUDNN_MOST_PLANS;
 	cuda_attention_give(later, &other);
 	ck_assert_int_eq(choice_of(later, false).why, CUDA_ATTENTION_HIGHEST);
 	emulated_close(c);

@@ -63,8 +63,8 @@ void put(const heads &h, enum element type, bool backward)
 {
 	const struct attention_shape s = {2, std::get<0>(h), std::get<1>(h), std::get<2>(h), std::get<3>(h), type, 0, 0,
 	                                  0};
-	int64_t bytes = 0;
-	int error = check(&s, backward, card, WORKSPACE, &bytes);
+	int64_t bytes = 0, which = 0;
+	int error = check(&s, backward, card, &which, WORKSPACE, &bytes);
 	/* 2·T² bytes a head: long texts have too many for the workspace, and the rung below is theirs. */
 	const bool fits = samples(&s, backward, WORKSPACE) > 0;
 	ck_assert_msg(fits ? !error : error == CUDA_ERROR_WORKSPACE, "%s, T %lld, %lld and %lld heads of %lld: %s",
@@ -85,6 +85,20 @@ START_LOOP_TEST(every_shipped_model_has_plans, 0, COUNT(families))
 START_LOOP_TEST(both_types, 0, 4)
 {
 	put(heads(1024, 12, _i & 1 ? 4 : 12, 64), _i & 2 ? ELEMENT_BF16 : ELEMENT_FP16, true);
+}
+
+/* All plans of GPT-2's attention, which are timed on a card: cuDNN has more than one, and the next is another. */
+START_LOOP_TEST(every_plan_that_is_advised, 0, 2)
+{
+	const struct attention_shape s = {2, 1024, 12, 12, 64, ELEMENT_BF16, 0, 0, 0};
+	int64_t which = 0, last = -1, count = 0, bytes = 0;
+	for (; !check(&s, _i, card, &which, WORKSPACE, &bytes); which++, count++) {
+		ck_assert_int_gt(which, last);
+		ck_assert_int_le(bytes, WORKSPACE);
+		last = which;
+	}
+	ck_assert_int_ge(count, 2);
+	ck_assert_int_le(last, CUDNN_MOST_PLANS - 1);
 }
 
 void *open_library(const char *name)

@@ -2,6 +2,9 @@
  * another, in double, with each tensor rounded to its type. So a graph is what it should compute, and its tensors are
  * where they should be, without a card; whether cuDNN has a kernel for the graph, cuDNN alone knows (test_cuda_cudnn).
  *
+ * It advises four engines, which compute the same: the second notes that its sums have no order, the third is one of
+ * stream-K. cudnn_stand_in_ran says which was the last.
+ *
  * It has what attention needs: 4 dimensions, bf16 and fp32 in memory. Heads of B that A's heads share are read by each
  * of them; a sum over heads or columns goes where the result has fewer. What is between operations has memory here. */
 #include <math.h>
@@ -13,11 +16,23 @@
 
 enum { DIMENSIONS = 4, MOST_ATTRIBUTES = 16, MOST_TENSORS = 64, BAD_PARAMETER = 2000, NOT_SUPPORTED = 3000 };
 enum { FLOAT = 0, BFLOAT16 = 9 };
-enum { CONFIGURATION = 3, ADVICE = 4, PLAN = 5, POINTWISE = 13, PRODUCT = 19, REDUCTION = 22, RESHAPE = 31 };
+enum {
+	ENGINE = 2,
+	CONFIGURATION = 3,
+	ADVICE = 4,
+	PLAN = 5,
+	KNOB = 7,
+	POINTWISE = 13,
+	PRODUCT = 19,
+	REDUCTION = 22,
+	RESHAPE = 31
+};
+enum { ENGINES = 4, NOT_DETERMINISTIC = 4, STREAM_K = 38, TILE_M = 40 };
+enum { NUMBER = 1301 /* of an engine; a configuration has it too */ };
 
 /* Indexed by the enum of attributes' types. */
-static const size_t sizes[32] = {
-        [0] = 8, [1] = 4, [2] = 1, [3] = 8, [4] = 4, [6] = 8, [8] = 4, [14] = 4, [15] = 8, [18] = 4, [24] = 1};
+static const size_t sizes[32] = {[0] = 8, [1] = 4,  [2] = 1,  [3] = 8,  [4] = 4,  [6] = 8, [8] = 4,
+                                 [9] = 4, [11] = 4, [14] = 4, [15] = 8, [18] = 4, [24] = 1};
 
 struct attribute {
 	int name;
@@ -41,6 +56,7 @@ struct tensor {
 
 static struct tensor tensors[MOST_TENSORS];
 static int handle_of_all;
+int64_t cudnn_stand_in_ran = -1;
 
 int cudnnCreate(void **handle);
 int cudnnDestroy(void *handle);
@@ -170,22 +186,80 @@ static int64_t workspace_of(const struct descriptor *graph)
 	return bytes;
 }
 
-/* Advice is one configuration: the graph, as it is. */
+/* Puts one attribute more into a descriptor that is asked for, and finishes it with its last. */
+static int give(struct descriptor *d, int kind, int name, int type, const void *value, bool last)
+{
+	int status = d->kind == kind ? cudnnBackendSetAttribute(d, name, type, 1, value) : BAD_PARAMETER;
+	return status || !last ? status : cudnnBackendFinalize(d);
+}
+
+/* Configurations of the graph, as it is, by engines 0, 1, … */
+static int advise(const struct descriptor *d, int64_t most, int64_t *count, struct descriptor **to)
+{
+	struct descriptor *graph = other(d, 201);
+	int status = 0;
+	*count = most < ENGINES ? most : ENGINES;
+	for (int64_t i = 0; i < *count && !status; i++) {
+		status = give(to[i], CONFIGURATION, 201, 15, &graph, false);
+		if (!status)
+			status = give(to[i], CONFIGURATION, NUMBER, 3, &i, true);
+	}
+	return status;
+}
+
+static int give_knobs(const struct descriptor *d, int64_t most, int64_t *count, struct descriptor **to)
+{
+	const int types[] = {TILE_M, STREAM_K};
+	const int64_t values[] = {3, number(d, NUMBER) == 2};
+	int status = most < 2 ? BAD_PARAMETER : 0;
+	*count = 2;
+	for (int i = 0; i < 2 && !status; i++) {
+		status = give(to[i], KNOB, 600, 9, &types[i], false);
+		if (!status)
+			status = give(to[i], KNOB, 601, 3, &values[i], true);
+	}
+	return status;
+}
+
+static int give_engine(const struct descriptor *d, struct descriptor *to)
+{
+	const int64_t which = number(d, NUMBER);
+	return give(to, ENGINE, NUMBER, 3, &which, true);
+}
+
+static int give_notes(const struct descriptor *d, int64_t *count, int *to)
+{
+	*count = number(d, NUMBER) == 1;
+	to[0] = *count ? NOT_DETERMINISTIC : to[0];
+	return 0;
+}
+
 int cudnnBackendGetAttribute(struct descriptor *d, int name, int type, int64_t most, int64_t *count, void *values)
 {
-	if (!d->finished || most < 1)
+	if (!d->finished || most < 1 || type > 31 || !sizes[type])
 		return BAD_PARAMETER;
 	*count = 1;
-	if (d->kind == ADVICE && name == 202) {
-		struct descriptor *graph = other(d, 201), *configuration = *(struct descriptor **)values;
-		int status = cudnnBackendSetAttribute(configuration, 201, type, 1, &graph);
-		return status ? status : cudnnBackendFinalize(configuration);
-	}
-	if (d->kind == PLAN && name == 402) {
+	switch (name) {
+	case 202:
+		return advise(d, most, count, values);
+	case 300:
+		return give_engine(d, *(struct descriptor **)values);
+	case 302:
+		return give_knobs(d, most, count, values);
+	case 402:
 		*(int64_t *)values = workspace_of(other(other(d, 401), 201));
 		return 0;
+	case 600:
+		*(int *)values = word(d, 600);
+		return 0;
+	case 601:
+		*(int64_t *)values = number(d, 601);
+		return 0;
+	case 1303:
+		return give_notes(d, count, values);
+	default:
+		return BAD_PARAMETER;
 	}
-	return BAD_PARAMETER;
 }
 
 /* ---- elements ---- */
@@ -388,6 +462,7 @@ int cudnnBackendExecute(void *handle, struct descriptor *plan, struct descriptor
 	int status = handle == &handle_of_all && numbers && where && ops ? 0 : BAD_PARAMETER;
 	if (status)
 		return status;
+	cudnn_stand_in_ran = number(other(plan, 401), NUMBER);
 	memset(*(void **)find(pack, 1003)->values, 0xff, (size_t)workspace_of(graph));
 	memset(tensors, 0, sizeof tensors);
 	for (int64_t i = 0; i < numbers->count; i++)

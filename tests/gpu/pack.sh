@@ -2,10 +2,10 @@
 # Packs this build for a machine that has a GPU, CUDA's libraries and nothing else of what is needed: the programs, Open
 # MPI, all shared libraries, the scripts of tests/gpu and what they read.
 #
-#     tests/gpu/pack.sh ARCHIVE.tar.xz       here, on Debian 12, after `make`
+#     tests/gpu/pack.sh ARCHIVE.tar.xz       here, on Debian 12, after `make`; it runs there and on Ubuntu 24.04, and on what is newer
 #     mkdir /tmp/gpu && tar -C /tmp/gpu -xf ARCHIVE.tar.xz
 #     . /tmp/gpu/env.sh                      there: says what is missing, goes to the tree, sets what programs need
-#     tests/gpu/check.sh; tests/gpu/bench.sh
+#     tests/gpu/first.sh                     ten minutes; docs/gpu.md says what is next
 #
 # `tests/gpu/record.sh LOG…` then writes what they printed into kernels/RESULTS.md.
 set -euo pipefail
@@ -73,7 +73,8 @@ LD_LIBRARY_PATH=$packed/lib:$(folder_of CUBLASLT)$(folder_of libnccl.so.2)/usr/l
 export LD_LIBRARY_PATH PATH=$packed/mpi/bin:/usr/local/cuda/bin:$PATH
 export SHARDLAB=$packed/build/shardlab SHARDLAB_CUDA_LIBRARY=$packed/build/libshardlab-cuda.so
 [ -e /usr/share/dictd/jargon.dict.dz ] || { mkdir -p /usr/share/dictd && cp "$packed/data/jargon.dict.dz" /usr/share/dictd/; }
-ldd "$SHARDLAB" "$SHARDLAB_CUDA_LIBRARY" 2>&1 | grep -i 'not found'
+ldd "$SHARDLAB" "$SHARDLAB_CUDA_LIBRARY" 2>&1 |
+	sed -n 's/^\s*\(libcublasLt[^ ]*\) => not found.*/\1 is not here: install the toolkit of that number, or the cuBLAS of Python (nvidia-cublas, CUDA 12: nvidia-cublas-cu12)/p; t; /not found/p'
 cd "$packed/tree" || return
 END
 cublaslt=$(ldd build/libshardlab-cuda.so | sed -n 's/^\s*\(libcublasLt[^ ]*\) .*/\1/p')

@@ -12,7 +12,8 @@ speed     tokens a second, the share of the card's peak (--peak, in TFLOP/s; 6 F
           causal attention, as the project counts), and torch.cuda.max_memory_allocated, with each of --backends (flash,
           cudnn: whose attention) for each micro-batch that fits; and their attention alone, forward and backward, in
           TFLOP/s, beside the rate of a bf16 product, as PyTorch has it by itself and again told to use deterministic
-          algorithms, as shardlab's always are. A backend that PyTorch refuses here is a row with the reason
+          algorithms, as shardlab's always are. PyTorch refuses cuDNN then, so its efficient attention, which has a
+          deterministic backward pass too, stands beside flash there. A backend that is refused is a row with the reason
 losses    of each step, before its update, on the same samples as the product takes of the text (bytes), from the same
           weights: those that `shardlab train --save FILE` wrote (after `--steps 0`, or of any other run), or, without
           --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8.
@@ -34,7 +35,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
+            "efficient": SDPBackend.EFFICIENT_ATTENTION}
 
 MODELS = {"gpt2-124m": (12, 768, 12), "gpt2-355m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20),
           "gpt2-1558m": (48, 1600, 25)}
@@ -196,8 +198,9 @@ def attention_rate(backend, deterministic, size, tokens, repeats):
 
 
 def attention_rates(a):
+    runs = [(b, False) for b in a.backends] + [(b, True) for b in dict.fromkeys([*a.backends, "efficient"])]
     return [product_rate(a.repeats)] + [attention_rate(backend, deterministic, size, tokens, a.repeats)
-                                        for backend in a.backends for deterministic in (False, True)
+                                        for backend, deterministic in runs
                                         for size in (64, 128) for tokens in (1024, 4096)]
 
 
