@@ -240,7 +240,8 @@ START_TEST(attention_is_measured)
 	char *text = shown(r);
 	ck_assert(fake_cuda_counts()->times_attention);
 	ck_assert(!access(kept, R_OK));
-	ck_assert_ptr_nonnull(strstr(text, "forward: plain 300, cudnn 600 µs; backward: plain 500, cudnn (plan 1) 600 µs"));
+	ck_assert_ptr_nonnull(
+	        strstr(text, "forward: plain 300, cudnn 600 µs; backward: plain 500, cudnn (plan 1) 600 µs"));
 	json_t *written = report_to_json(r), *rungs = json_object_get(written, "attention");
 	ck_assert_str_eq(json_string_value(json_object_get(rungs, "why")), "measured");
 	ck_assert_str_eq(json_string_value(json_object_get(rungs, "times")),
