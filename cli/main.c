@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
@@ -46,16 +47,54 @@ static enum status run_command(int argc, char **argv)
 
 /* OpenBLAS looks at its variable once, when it is loaded. Where it does not know the processor, a command that
  * multiplies begins again with the core that fits. If that is not possible it goes on, slower; `doctor` says so. */
-static void take_fitting_core(char **argv)
+#define CORE "OPENBLAS_CORETYPE"
+#define BEGAN_AGAIN "SHARDLAB_BEGAN_AGAIN" /* the process that did; its children begin on their own */
+
+/* The core is this processor's: ranks choose theirs, which may be on another host. */
+static void forget_core(void)
+{
+	unsetenv(CORE);
+	unsetenv(BEGAN_AGAIN);
+}
+
+static bool has_begun_again(void)
+{
+	const char *who = getenv(BEGAN_AGAIN);
+	return who && atol(who) == (long)getpid();
+}
+
+/* Where ld.so was called as a command (`ld.so shardlab …`), this process's file is ld.so, and nothing has a base. */
+static bool can_begin_again(char program[PATH_OF_PROGRAM])
+{
+	return getauxval(AT_BASE) && path_of_program(program);
+}
+
+static void begin_again(const char *core, char **argv)
+{
+	char program[PATH_OF_PROGRAM], self[24];
+	if (!can_begin_again(program))
+		return;
+	snprintf(self, sizeof self, "%ld", (long)getpid());
+	if (!setenv(CORE, core, 1) && !setenv(BEGAN_AGAIN, self, 1))
+		execv(program, argv);
+	forget_core();
+}
+
+static bool multiplies(const char *name)
 {
 	enum command c;
-	const char *core;
-	char program[PATH_OF_PROGRAM];
-	if (getenv("OPENBLAS_CORETYPE") || command_find(argv[1], &c) || !(1U << c & IN_KERNELS))
+	return !command_find(name, &c) && (1U << c & IN_KERNELS);
+}
+
+static void take_fitting_core(char **argv)
+{
+	if (has_begun_again()) {
+		forget_core();
 		return;
-	core = kernels_better_core();
-	if (core && path_of_program(program) && !setenv("OPENBLAS_CORETYPE", core, 1))
-		execv(program, argv);
+	}
+	const char *core = getenv(CORE) || !multiplies(argv[1]) ? NULL : kernels_better_core();
+	if (core)
+		begin_again(core, argv);
 }
 
 int main(int argc, char **argv)

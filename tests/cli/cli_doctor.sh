@@ -3,6 +3,7 @@
 # small libraries of this script's own.
 set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
+. "$(dirname "$0")/../support/core.sh"
 unset OPENBLAS_CORETYPE SHARDLAB_CUDA_LIBRARY CUDA_VISIBLE_DEVICES
 
 # Alone in a folder, the program is one that was built without CUDA.
@@ -37,25 +38,13 @@ OPENBLAS_CORETYPE=Nehalem doctor 0
 
 # A processor that OpenBLAS does not know: the program starts once more with the core that fits, and if OpenBLAS has not
 # even that one, it goes on with what there is.
-core() {
-	${CC:-cc} -shared -fPIC -xc -o "$TMPDIR/core.so" - <<<"#include <stdio.h>
-	#include <stdlib.h>
-	#include <sys/prctl.h>
-	char *openblas_get_corename(void)
-	{
-		char *asked = getenv(\"OPENBLAS_CORETYPE\"), name[16];
-		FILE *f = asked && !prctl(PR_GET_NAME, name) ? fopen(\"$TMPDIR/name\", \"w\") : NULL;
-		if (f && fputs(name, f) >= 0)
-			fclose(f);
-		return $1;
-	}"
-	LD_PRELOAD=$TMPDIR/core.so ASAN_OPTIONS=verify_asan_link_order=0 doctor 0
-}
-if grep -q -w avx2 /proc/cpuinfo; then
-	core 'asked ? asked : "Prescott"'
+if has_vectors; then
+	make_core 'asked ? asked : "Prescott"'
+	with_core doctor 0
 	says '^ok *OpenBLAS *core \(SkylakeX\|Haswell\); vectors: AVX'
-	[ "$(cat "$TMPDIR/name")" = shardlab ] || complain "begun anew, ps shows it as $(cat "$TMPDIR/name")"
-	core '"Prescott"'
+	grep -q ' shardlab \(SkylakeX\|Haswell\)$' "$TMPDIR/loaded" || complain "begun anew: $(cat "$TMPDIR/loaded")"
+	make_core '"Prescott"'
+	with_core doctor 0
 	says '^note *OpenBLAS *core Prescott, and the processor has AVX.*several times slower.*OPENBLAS_CORETYPE=\(SkylakeX\|Haswell\)$'
 fi
 status=0
