@@ -64,11 +64,21 @@ static void say(const char *line)
 	(void)written; /* whoever listened is gone: then the kernel ends this process */
 }
 
+/* When the step at hand began, had this process not been away since. */
+static int64_t began_ns(int64_t step, int64_t now)
+{
+	static int64_t looked_ns, away_ns, away_in;
+	away_ns = (step == away_in ? away_ns : 0) + (looked_ns ? clock_away_ns(looked_ns, now) : 0);
+	away_in = step;
+	looked_ns = now;
+	return atomic_load(&pulse_place.since) + away_ns;
+}
+
 /* " late STEP SECONDS WAITS" */
 static void print_late(char *out, size_t size, int64_t limit)
 {
 	int64_t now = clock_ns(), median = atomic_load(&pulse_place.median), step = atomic_load(&pulse_place.step);
-	int64_t since = now - atomic_load(&pulse_place.since);
+	int64_t since = now - began_ns(step, now);
 	*out = 0;
 	if (step && median && since > limit && since > LATE_STEPS * median)
 		snprintf(out, size, " late %" PRId64 " %" PRId64 " %d", step, since / SECOND_NS,
@@ -210,9 +220,9 @@ static int64_t most_silent(const struct pulse *p)
  * late. */
 static bool was_away(struct pulse *p, int64_t now)
 {
-	int64_t away = now - p->looked_ns - SECOND_NS;
+	int64_t away = clock_away_ns(p->looked_ns, now);
 	p->looked_ns = now;
-	if (away <= 0)
+	if (!away)
 		return false;
 	for (int64_t i = 0; i < p->ranks; i++)
 		p->heard_ns[i] += p->heard_ns[i] ? away : 0;

@@ -45,6 +45,7 @@ void communicator_release(struct communicator *c);
 struct patience {
 	int polls;
 	int64_t since_ns; /* 0 until the first sleep */
+	int64_t looked_ns;
 	int64_t limit_ns;
 	bool computing; /* the awaited rank may be */
 };

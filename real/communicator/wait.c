@@ -27,7 +27,7 @@ enum {
 	SLEEP_LIMIT_NS = 100 * 1000,
 	SPIN_YIELDS = 64,
 	SPIN_SLEEP_NS = 5 * 1000,
-	CLOCK_EVERY = 1024, /* spinning, look at the clock once in so many polls */
+	CLOCK_EVERY = 64, /* spinning, look at the clock once in so many polls */
 };
 
 static void sleep_ns(int64_t ns)
@@ -54,7 +54,9 @@ static bool time_is_up(struct patience *p)
 	int64_t now = clock_ns();
 	atomic_store_explicit(&waited_ns, now, memory_order_relaxed);
 	if (p->since_ns == 0)
-		p->since_ns = now;
+		p->since_ns = p->looked_ns = now;
+	p->since_ns += clock_away_ns(p->looked_ns, now);
+	p->looked_ns = now;
 	return now - p->since_ns > p->limit_ns;
 }
 

@@ -55,6 +55,33 @@ export SHARDLAB_COMM_TIMEOUT_S=36
 lost 'a rank that is stopped' 'kill -STOP "${rank[0]}"' 1000
 [[ $said == 'rank '[01]' was stopped for '* ]] || complain "a rank that is stopped: $said"
 
+# A run that is suspended as a whole, as by a batch system, goes on where it was: the time is nobody's. One rank wakes first.
+has_stepped_on() {
+	[ "$(grep -c '^{"step"' "$TMPDIR/out")" -gt "$((stepped + 2))" ] || ! kill -0 "$parent" 2>/dev/null
+}
+status=0
+rm -rf "$folder" "$TMPDIR/out"
+SHARDLAB_COMM_TIMEOUT_S=9 "$program" train "${tiny[@]}" --ranks 2 --steps 100000000 --restarts 1 --checkpoint "$folder" --checkpoint-every 10 \
+	>"$TMPDIR/out" 2>"$TMPDIR/err" &
+parent=$!
+wait_until test -e "$folder/latest" || complain "no checkpoint: $(cat "$TMPDIR/err")"
+mapfile -t rank < <(ranks)
+mpirun=$(parent_of "${rank[0]}")
+kill -STOP "$parent" "$mpirun" "${rank[1]}"
+sleep 0.5
+kill -STOP "${rank[0]}"
+sleep 10
+stepped=$(grep -c '^{"step"' "$TMPDIR/out")
+kill -CONT "${rank[0]}"
+sleep 0.5
+kill -CONT "${rank[1]}" "$mpirun" "$parent"
+wait_until has_stepped_on || complain 'a run that is suspended makes no more steps'
+kill -INT "$parent" 2>/dev/null || true
+wait "$parent" || status=$?
+[ "$status" = 75 ] && [ "$(grep -c . "$TMPDIR/err")" = 1 ] && grep -q '^stopped by the user' "$TMPDIR/err" ||
+	complain "a run that is suspended: exit status $status: $(cat "$TMPDIR/err")"
+wait_until none_left || complain "left behind: $(processes)"
+
 # A rank that lives and does not come to the end of its step: rank 1 finds a file, and hangs in a matrix product.
 if [ -z "${SAN-}" ]; then # a sanitizer wants to be loaded first
 	cat >"$TMPDIR/hang.c" <<-'END'
