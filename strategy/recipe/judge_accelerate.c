@@ -97,11 +97,47 @@ static void judge_least(struct recipe *r)
 		              tree_shown(&r->arena, v));
 }
 
+/* A null is no key left out: `accelerate launch` hands a rank the text None. These are read by all, by version 1 or by
+ * version 2; those that are not handed on then are not here. */
+static const struct {
+	const char *path;
+	bool first, second;
+} read_by_ranks[] = {
+        {FSDP "version", true, true},
+        {FSDP "sharding_strategy", true, false},
+        {FSDP "reshard_after_forward", false, true},
+        {FSDP "offload_params", true, true},
+        {FSDP "forward_prefetch", true, false},
+        {FSDP "use_orig_params", true, false},
+        {FSDP "sync_module_states", true, false},
+        {FSDP "cpu_ram_efficient_loading", true, true},
+        {FSDP "activation_checkpointing", true, true},
+        {FSDP "activation_checkpointing_offload", true, true},
+};
+
+static void refuse_none(struct recipe *r, const char *path)
+{
+	const struct tree *v = recipe_spelled(r, path);
+	if (v && v->kind == TREE_NULL)
+		recipe_refuse(r, "Accelerate", v, "%s: null is the text None to a rank, which cannot read it", path);
+}
+
+static void judge_nulls(struct recipe *r, bool second)
+{
+	const struct tree *policy = recipe_find(r, FSDP "auto_wrap_policy");
+	for (size_t i = 0; i < sizeof read_by_ranks / sizeof *read_by_ranks; i++)
+		if (second ? read_by_ranks[i].second : read_by_ranks[i].first)
+			refuse_none(r, read_by_ranks[i].path);
+	if (policy && is_word("SIZE_BASED_WRAP", policy))
+		refuse_none(r, FSDP "min_num_params");
+}
+
 static void judge_fsdp(struct recipe *r)
 {
 	bool second = recipe_whole(r, FSDP "version", 1) == 2;
 	const struct tree *offload = recipe_find(r, FSDP "activation_checkpointing_offload"),
 	                  *loading = recipe_find(r, FSDP "cpu_ram_efficient_loading");
+	judge_nulls(r, second);
 	judge_version(r);
 	judge_least(r);
 	if (second)

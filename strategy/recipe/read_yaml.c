@@ -1,6 +1,6 @@
 /* The reader of YAML, as PyYAML's safe_load: a plain `no` is a flag, 5e7 without a point is a text. An alias (*name)
- * and a merge
- * (<<) are refused: no configuration here needs them. */
+ * and a merge (<<) are refused: no configuration here needs them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -35,27 +35,64 @@ static enum status not_yaml(const struct reader *r)
 
 /* ---- plain words ---- */
 
-static size_t digits(const char *p)
+/* Numbers are YAML 1.1's: 0x10 and 0b11 and 010, which is 8, are whole, as is 1:30, of which 60 make one; 0o17 and 08
+ * are texts. */
+static const char decimal[] = "0123456789_", octal[] = "01234567_", binary[] = "01_",
+                  hexadecimal[] = "0123456789abcdefABCDEF_";
+
+/* The base by the first characters, and where its digits begin. */
+static int base_of(const char *p, const char **digits, const char **set)
 {
-	return strspn(p, "0123456789_");
+	bool zero = *p == '0';
+	int base = zero && p[1] == 'x' ? 16 : zero && p[1] == 'b' ? 2 : zero && p[1] ? 8 : 10;
+	*digits = base == 16 || base == 2 ? p + 2 : p;
+	*set = base == 16 ? hexadecimal : base == 2 ? binary : base == 8 ? octal : decimal;
+	return base;
 }
 
-/* A float has a point, and its exponent a sign. */
-static bool is_number(const char *text, bool *whole)
+static int digit_of(char c)
 {
-	const char *p = text + (*text == '-' || *text == '+');
-	size_t n = digits(p);
-	if (!n || *p == '_')
+	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+/* The digits of a part: n times the base, plus each. NULL: there is none. */
+static const char *take_digits(const char *p, const char *set, int base, double *n)
+{
+	const char *end = p + strspn(p, set);
+	bool any = false;
+	for (; p < end; p++)
+		if (*p != '_') {
+			*n = *n * base + digit_of(*p);
+			any = true;
+		}
+	return any ? end : NULL;
+}
+
+/* ":30" and so on, each of two digits at most. */
+static const char *take_sixtieths(const char *p, double *n)
+{
+	while (*p == ':') {
+		double part = 0;
+		size_t length = strspn(p + 1, "0123456789");
+		if (!length || length > 2 || !take_digits(p + 1, decimal, 10, &part) || part > 59)
+			return p;
+		*n = *n * 60 + part;
+		p += 1 + length;
+	}
+	return p;
+}
+
+static bool is_whole(const char *text, double *out)
+{
+	const char *digits, *set, *p = text + (*text == '-' || *text == '+');
+	double n = 0;
+	int base = base_of(p, &digits, &set);
+	if (*p == '_' || !(digits = take_digits(digits, set, base, &n)))
 		return false;
-	p += n;
-	*whole = !*p;
-	if (*p == '.')
-		p += 1 + digits(p + 1);
-	else
-		return *whole;
-	if ((*p == 'e' || *p == 'E') && (p[1] == '+' || p[1] == '-') && digits(p + 2))
-		p += 2 + digits(p + 2);
-	return !*p;
+	if (base == 10 && *p != '0')
+		digits = take_sixtieths(digits, &n);
+	*out = *text == '-' ? -n : n;
+	return !*digits;
 }
 
 static double number_of(const char *text)
@@ -69,6 +106,25 @@ static double number_of(const char *text)
 	return strtod(plain, NULL);
 }
 
+/* A float has a point, and its exponent a sign. Without digits before the point it has no sign of its own. */
+static bool is_float(const char *text, double *out)
+{
+	const char *p = text + (*text == '-' || *text == '+');
+	size_t n = *p == '_' ? 0 : strspn(p, decimal);
+	if (word_find(".inf|.Inf|.INF", p) >= 0 || word_find(".nan|.NaN|.NAN", text) >= 0) {
+		*out = p[1] == 'n' || p[1] == 'N' ? (double)NAN : *text == '-' ? -(double)INFINITY : (double)INFINITY;
+		return true;
+	}
+	if (p[n] != '.' || (!n && (p != text || p[1] < '0' || p[1] > '9')))
+		return false;
+	p += n + 1;
+	p += strspn(p, decimal);
+	if ((*p == 'e' || *p == 'E') && (p[1] == '+' || p[1] == '-') && strspn(p + 2, "0123456789"))
+		p += 2 + strspn(p + 2, "0123456789");
+	*out = number_of(text);
+	return !*p;
+}
+
 static void resolve(struct tree *t)
 {
 	static const char yes[] = "yes|Yes|YES|true|True|TRUE|on|On|ON",
@@ -80,9 +136,13 @@ static void resolve(struct tree *t)
 	} else if (is_yes || word_find(no, t->text) >= 0) {
 		t->kind = TREE_FLAG;
 		t->number = is_yes;
-	} else if (is_number(t->text, &t->whole)) {
+	} else if (is_whole(t->text, &t->number)) {
 		t->kind = TREE_NUMBER;
-		t->number = number_of(t->text);
+		t->whole = true;
+	} else if (is_float(t->text, &t->number)) {
+		t->kind = TREE_NUMBER;
+	} else {
+		t->number = 0;
 	}
 }
 
