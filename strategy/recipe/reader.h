@@ -180,6 +180,8 @@ bool recipe_is_wrong(const struct recipe *r, const struct tree *from);
 int64_t recipe_whole(const struct recipe *r, const char *path, int64_t otherwise);
 /* The seed, where the file says one. */
 void recipe_take_seed(struct recipe *r, const char *path);
+/* The weight decay, once the optimizer is known: it is adamw's. */
+void recipe_take_decay(struct recipe *r, const struct tree *from, double value);
 bool recipe_flag(const struct recipe *r, const char *path, bool otherwise);
 int64_t recipe_stage(const struct recipe *r);
 /* The argument that stands for this setting; NULL: it was not given. */

@@ -234,6 +234,21 @@ void recipe_take_seed(struct recipe *r, const char *path)
 		recipe_say(r, v, "nothing: seeds are at least 0 here");
 }
 
+void recipe_take_decay(struct recipe *r, const struct tree *from, double value)
+{
+	const char *optimizer = recipe_pair_find(r, SETTING_OPTIMIZER);
+	bool has = !optimizer || strcmp(optimizer, "sgd") != 0;
+	recipe_set_real(r, SETTING_WEIGHT_DECAY, has ? from : NULL, has ? value : 0);
+	if (has)
+		return;
+	recipe_say(r, from, "nothing: {optimizer} sgd has no weight decay here");
+	if (value != 0)
+		recipe_note(r, from,
+		            "SGD's weight decay of %g is a part of its gradients there, and here sgd has none: memory, "
+		            "traffic and time are the same; `train` makes other weights, and {emit} writes none",
+		            value);
+}
+
 bool recipe_flag(const struct recipe *r, const char *path, bool otherwise)
 {
 	const struct tree *v = recipe_find(r, path);

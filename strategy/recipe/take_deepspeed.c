@@ -308,7 +308,7 @@ static void take_optimizer(struct recipe *r)
 		recipe_bar(r, type, "optimizer.type: %s cannot be said here; Adam, AdamW and SGD can",
 		           tree_shown(&r->arena, type));
 	recipe_set_real(r, SETTING_LEARNING_RATE, lr, lr ? argued_value(r, &rate) : 1e-3);
-	recipe_set_real(r, SETTING_WEIGHT_DECAY, decay, decay ? argued_value(r, &weight) : 0);
+	recipe_take_decay(r, decay, decay ? argued_value(r, &weight) : 0);
 }
 
 static void take_steps(struct recipe *r, enum setting i, const char *path, int64_t otherwise)

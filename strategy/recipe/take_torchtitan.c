@@ -338,8 +338,7 @@ static void take_update(struct recipe *r)
 	        rise = recipe_whole(r, "lr_scheduler.warmup_steps", 200);
 	recipe_set(r, SETTING_OPTIMIZER, name, "adamw");
 	recipe_set_real(r, SETTING_LEARNING_RATE, recipe_find(r, "optimizer.lr"), real(r, "optimizer.lr", 8e-4));
-	recipe_set_real(r, SETTING_WEIGHT_DECAY, recipe_find(r, "optimizer.weight_decay"),
-	                real(r, "optimizer.weight_decay", 0.1));
+	recipe_take_decay(r, recipe_find(r, "optimizer.weight_decay"), real(r, "optimizer.weight_decay", 0.1));
 	take_clip(r);
 	take_implementation(r);
 	if (is_text(name, "Adam"))

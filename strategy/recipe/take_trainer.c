@@ -239,7 +239,7 @@ static void take_optimizer(struct recipe *r)
 	if (!is_sgd)
 		take_kernels(r, v);
 	recipe_set_real(r, SETTING_LEARNING_RATE, recipe_find(r, "learning_rate"), real(r, "learning_rate", 5e-5));
-	recipe_set_real(r, SETTING_WEIGHT_DECAY, recipe_find(r, "weight_decay"), real(r, "weight_decay", 0));
+	recipe_take_decay(r, recipe_find(r, "weight_decay"), real(r, "weight_decay", 0));
 	recipe_set_real(r, SETTING_CLIP, recipe_find(r, "max_grad_norm"), real(r, "max_grad_norm", 1));
 }
 

@@ -1,5 +1,6 @@
 /* Configurations of other programs: judged as those judge (verdicts.txt, by tests/oracle/config_keys.py), and each key
  * as the table of keys says. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,7 @@ static const struct {
         {"\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": \"cpu\"}}",
          "zero_optimization.round_robin_gradients", "true", "offload=optimizer"},
         {"", "optimizer.type", "\"SGD\"", "optimizer=sgd learning_rate=0.001 weight_decay=0"},
+        {"\"optimizer\": {\"type\": \"SGD\"}", "optimizer.params.weight_decay", "0.5", "optimizer=sgd weight_decay=0"},
         {"\"optimizer\": {\"type\": \"AdamW\"}", "optimizer.params.lr", "0.25", "optimizer=adamw learning_rate=0.25"},
         {"\"optimizer\": {\"type\": \"Adam\"}", "optimizer.params.weight_decay", "0.5",
          "optimizer=adamw weight_decay=0.5"},
@@ -468,6 +470,61 @@ START_TEST(a_file_that_cannot_be_read_says_as_what)
 		must_fail(recipe_read(&recipe, files[i].text, strlen(files[i].text), files[i].where, &q), STATUS_INPUT,
 		          "a.");
 		ck_assert_str_eq(status_message(), files[i].line);
+	}
+}
+
+/* As PyYAML 6.0.3 has them. */
+static const struct {
+	const char *text;
+	bool number, whole;
+	double value;
+} words_of_yaml[] = {
+        {"0x10", true, true, 16},     {"-0x1F", true, true, -31},      {"0b101", true, true, 5},
+        {"017", true, true, 15},      {"0_7", true, true, 7},          {"1_000", true, true, 1000},
+        {"+12", true, true, 12},      {"1_", true, true, 1},           {"0", true, true, 0},
+        {"1:30", true, true, 90},     {"-1:30", true, true, -90},      {"10:20:30", true, true, 37230},
+        {"5.0e+7", true, false, 5e7}, {"5.e-3", true, false, 0.005},   {".5", true, false, 0.5},
+        {"1.5_0", true, false, 1.5},  {".inf", true, false, INFINITY}, {"-.INF", true, false, -INFINITY},
+        {"0X10", false, false, 0},    {"0o17", false, false, 0},       {"08", false, false, 0},
+        {"0x", false, false, 0},      {"1:60", false, false, 0},       {"0:30", false, false, 0},
+        {"5e7", false, false, 0},     {"5.0e7", false, false, 0},      {"-.5", false, false, 0},
+        {"_1", false, false, 0},      {"1:3a", false, false, 0},
+};
+
+START_LOOP_TEST(plain_words_of_yaml_are_what_pyyaml_has, 0, COUNT(words_of_yaml))
+{
+	struct arena a = {0};
+	struct tree_file f;
+	char text[64];
+	snprintf(text, sizeof text, "a: %s\nb: '%s'\n", words_of_yaml[_i].text, words_of_yaml[_i].text);
+	must(tree_read_yaml(&a, text, strlen(text), "f.yaml", &f));
+	const struct tree *v = tree_find(f.root, "a");
+	ck_assert_int_eq(v->kind, words_of_yaml[_i].number ? TREE_NUMBER : TREE_TEXT);
+	ck_assert(v->whole == words_of_yaml[_i].whole);
+	ck_assert_msg(v->number == words_of_yaml[_i].value, "%s: %g", words_of_yaml[_i].text, v->number);
+	ck_assert_int_eq(tree_find(f.root, "b")->kind, TREE_TEXT);
+	arena_release(&a);
+}
+
+/* AdamW's alone is a setting, and of another optimizer's a note says what becomes of it; of 0 there is nothing to say.
+ */
+START_TEST(the_weight_decay_of_sgd_is_noted)
+{
+	static const char form[] =
+	        "{\"train_batch_size\": 1, \"optimizer\": {\"type\": \"%s\", \"params\": {\"weight_decay\": %s}}}";
+	static const struct {
+		const char *type, *decay;
+		bool noted;
+	} cases[] = {{"SGD", "0.1", true}, {"SGD", "0", false}, {"AdamW", "0.1", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[160];
+		int notes = 0;
+		snprintf(text, sizeof text, form, cases[i].type, cases[i].decay);
+		must(read_as(RECIPE_DEEPSPEED, text));
+		for (int k = 0; k < recipe.notes.count; k++)
+			notes += strstr(recipe.notes.list[k].text, "SGD's weight decay of 0.1") &&
+			         recipe.notes.list[k].line == 1;
+		ck_assert_int_eq(notes, cases[i].noted);
 	}
 }
 
