@@ -1,4 +1,4 @@
-#include "sim/advise.h"
+#include "sim/advise_habits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,11 +106,15 @@ static enum status begin_walk(struct advice *a)
 	const struct strategy *strategy;
 	struct grid_search *f = &a->walk;
 	struct settings s = settings_of_walk(q, a->done);
+	const char *refused = q->habit[a->done / q->precisions].refused[a->done % q->precisions];
 	*f = (struct grid_search){.cluster_name = advise_cluster(q, s.strategy), .margin = q->margin};
+	if (refused)
+		return status_fail(STATUS_INPUT, "%s", refused);
 	TRY(strategy_parse(s.strategy, &strategy));
 	TRY(settings_resolve(&s, strategy_data_ranks(&s)));
 	f->all_micros = strategy->stages;
 	make_grid(q, &s, &f->grid);
+	TRY(advise_keep_told(q, &f->grid));
 	TRY(grid_search_begin(f));
 	return try_plainly(f);
 }

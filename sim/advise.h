@@ -17,6 +17,7 @@
 #define SHARDLAB_SIM_ADVISE_H
 
 #include "sim/grid_search.h"
+#include "strategy/emit/emit.h"
 
 enum { ADVISE_STRATEGIES = 32, ADVISE_PRECISIONS = 3, ADVISE_OPTIONS = 480, ADVISE_FIXED = 6 };
 
@@ -31,6 +32,7 @@ struct advise_habit {
 	bool way;       /* another way of the strategy before it: its lines are kept where it pays */
 	int64_t bucket; /* 0: as given */
 	const char *software[ADVISE_PRECISIONS]; /* NULL: as given */
+	const char *refused[ADVISE_PRECISIONS];  /* why the file cannot say it; NULL: it can */
 };
 
 struct advise_request {
@@ -39,6 +41,8 @@ struct advise_request {
 	/* Another program, and so another stack, may run a strategy's plans. NULL: the same. */
 	const char *cluster_of[ADVISE_STRATEGIES];
 	struct advise_habit habit[ADVISE_STRATEGIES];
+	bool told; /* there are no lines that a file of `target` cannot say */
+	enum emit_target target;
 	int asked;     /* strategies, without ways that were added to them; 0: none was */
 	double margin; /* of each memory, for the allocator */
 	const char *strategy[ADVISE_STRATEGIES];

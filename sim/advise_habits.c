@@ -82,27 +82,97 @@ static struct advise_habit own_habit(const struct advise_request *q, enum emit_t
 	return (struct advise_habit){.bucket = its ? LARGE : 0};
 }
 
-/* As whose switches (--as) a file with these settings is read; NULL: as they are, or it cannot be said. */
-static const char *software_of(const struct advise_request *q, int i, enum type precision, enum emit_target t,
-                               struct arena *a)
+/* ---- what the program can be told ---- */
+
+static int64_t nodes_of(const struct advise_request *q)
 {
-	struct settings s = q->given;
-	struct emission e;
-	const char *text = NULL;
-	snprintf(s.strategy, sizeof s.strategy, "%s", q->strategy[i]);
-	s.precision = precision;
-	if (settings_resolve(&s, strategy_data_ranks(&s)) || emit_make(&e, t, NULL, &s, 1))
-		return NULL;
-	if (e.software)
-		text = arena_copy(a, e.software);
-	emit_release(&e);
-	return text;
+	int64_t each = ranks_across(q);
+	return each ? q->given.ranks / each : 1;
 }
 
-void advise_take_habits(struct advise_request *q, enum emit_target t, bool to_file, struct arena *a)
+/* Writes a file of a strategy in a precision, and has it read: as whose switches (--as), or why not. */
+static void ask(struct advise_request *q, int i, int precision, bool switches, const char *where, struct arena *a)
+{
+	struct settings s = q->given;
+	struct advise_habit *habit = &q->habit[i];
+	struct emission e;
+	snprintf(s.strategy, sizeof s.strategy, "%s", q->strategy[i]);
+	s.precision = q->precision[precision];
+	if (habit->bucket)
+		s.bucket = habit->bucket;
+	if (settings_resolve(&s, strategy_data_ranks(&s)))
+		return; /* the walk says so */
+	if (emit_make(&e, q->target, where, &s, nodes_of(q))) {
+		habit->refused[precision] = arena_print(a, "%s: %s", emit_target_version(q->target), status_message());
+		return;
+	}
+	if (switches && e.software)
+		habit->software[precision] = arena_copy(a, e.software);
+	emit_release(&e);
+}
+
+static void ask_all(struct advise_request *q, enum emit_target t, bool switches, const char *where, struct arena *a)
+{
+	q->told = true;
+	q->target = t;
+	for (int i = 0; i < q->strategies; i++)
+		for (int p = 0; p < q->precisions; p++)
+			ask(q, i, p, switches, where, a);
+}
+
+void advise_take_program(struct advise_request *q, enum emit_target t, struct arena *a)
+{
+	ask_all(q, t, false, NULL, a);
+}
+
+/* Keeps the offloads that can be told, whatever is computed again. */
+static enum status keep_offloads(const struct advise_request *q, struct variant_grid *g)
+{
+	struct settings s = g->given;
+	int n = 0;
+	snprintf(s.checkpointing, sizeof s.checkpointing, "none");
+	for (int i = 0; i < g->offloads; i++) {
+		s.offload = g->offload[i];
+		if (!emit_can(q->target, &s))
+			g->offload[n++] = g->offload[i];
+	}
+	g->offloads = n;
+	g->given.offload = g->offload[0];
+	return n ? STATUS_OK : status_prefix(STATUS_INPUT, "%s", emit_target_version(q->target));
+}
+
+/* And what is computed again, whatever is offloaded. */
+static enum status keep_checkpointings(const struct advise_request *q, struct variant_grid *g)
+{
+	struct settings s = g->given;
+	int n = 0;
+	s.offload = (struct offload){0};
+	for (int i = 0; i < g->checkpointings; i++) {
+		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", g->checkpointing[i]);
+		if (!emit_can(q->target, &s))
+			g->checkpointing[n++] = g->checkpointing[i];
+	}
+	g->checkpointings = n;
+	if (!n)
+		return status_prefix(STATUS_INPUT, "%s", emit_target_version(q->target));
+	if (g->checkpointing[0] != g->given.checkpointing)
+		snprintf(g->given.checkpointing, sizeof g->given.checkpointing, "%s", g->checkpointing[0]);
+	g->checkpointing[0] = g->given.checkpointing;
+	return STATUS_OK;
+}
+
+enum status advise_keep_told(const struct advise_request *q, struct variant_grid *g)
+{
+	if (!q->told)
+		return STATUS_OK;
+	TRY(keep_offloads(q, g));
+	return keep_checkpointings(q, g);
+}
+
+void advise_take_habits(struct advise_request *q, enum emit_target t, const char *where, struct arena *a)
 {
 	const struct advise_request asked = *q;
-	int targets = 1 << t | (t == EMIT_ACCELERATE && to_file ? TWO : 0);
+	int targets = 1 << t | (t == EMIT_ACCELERATE && where ? TWO : 0);
 	q->asked = q->strategies;
 	q->strategies = 0;
 	for (int i = 0; i < asked.strategies; i++) {
@@ -111,7 +181,5 @@ void advise_take_habits(struct advise_request *q, enum emit_target t, bool to_fi
 	}
 	for (int k = 0; !asked.checkpointings && k < VARIANT_LEVELS && levels_of[t][k]; k++)
 		q->checkpointing[q->checkpointings++] = levels_of[t][k];
-	for (int i = 0; i < q->strategies; i++)
-		for (int p = 0; p < q->precisions; p++)
-			q->habit[i].software[p] = software_of(q, i, q->precision[p], t, a);
+	ask_all(q, t, true, where, a);
 }

@@ -133,6 +133,26 @@ static void note_fixed(struct advise_request *q, const struct options *o, struct
 	}
 }
 
+/* A file whose own settings cannot be told its program again, with what was typed beside it, limits nothing. */
+static bool tells_itself(const struct options *o, enum emit_target t)
+{
+	struct emission e;
+	if (!o->config_settings || emit_make(&e, t, NULL, o->config_settings, 1))
+		return false;
+	emit_release(&e);
+	return true;
+}
+
+/* The lines are those of the program that --emit names, or else of that whose file was read. */
+static void take_program(struct advise_request *q, const struct options *o, struct arena *a)
+{
+	enum emit_target target;
+	if (option_given(o, OPTION_EMIT) && emit_target_named(option_text(o, OPTION_EMIT), &target))
+		advise_take_habits(q, target, emit_file(o), a);
+	else if (o->config && tells_itself(o, emit_target_of(o->config_reader)))
+		advise_take_program(q, emit_target_of(o->config_reader), a);
+}
+
 static enum status read_request(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	struct options plain = *o;
@@ -149,9 +169,8 @@ static enum status read_request(struct advise_request *q, const struct options *
 	note_fixed(q, o, a);
 	if (!s)
 		s = read_alternatives(q, o, a);
-	enum emit_target target;
-	if (!s && option_given(o, OPTION_EMIT) && emit_target_named(option_text(o, OPTION_EMIT), &target))
-		advise_take_habits(q, target, !emit_is_all(o), a);
+	if (!s)
+		take_program(q, o, a);
 	return s;
 }
 
@@ -223,32 +242,6 @@ static enum status check_outputs(const struct options *o)
 	return s ? s : outputs_are_apart(o);
 }
 
-static void say_instead(const struct advised *line, const char *why, json_t *said)
-{
-	char options[ADVISE_OPTIONS], text[ADVISE_OPTIONS + 600];
-	advise_options(&line->settings, options);
-	snprintf(text, sizeof text, "this is %s, place %d: of the best line, %s", options, line->place, why);
-	fprintf(stderr, "note: %s\n", text);
-	if (said)
-		json_array_append_new(json_object_get(said, "notes"), json_pack("{s:s}", "text", text));
-}
-
-/* The fastest line that the program can be told. The reason why it is not the best one is printed. */
-static enum status emit_next_best(const struct options *o, const struct advice *a, json_t **said)
-{
-	char why[512];
-	snprintf(why, sizeof why, "%s", status_message());
-	for (int i = 0; i < a->fit_count; i++) {
-		enum status s = emit_settings(o, &a->fit[i].settings, said);
-		if (s == STATUS_INPUT)
-			continue;
-		if (!s)
-			say_instead(&a->fit[i], why, *said);
-		return s;
-	}
-	return status_fail(STATUS_INPUT, "%s", why);
-}
-
 static enum status emit_best(const struct options *o, const struct advice *a, json_t **said)
 {
 	const struct advised *best = advise_best(a);
@@ -256,8 +249,7 @@ static enum status emit_best(const struct options *o, const struct advice *a, js
 		return STATUS_OK;
 	if (!best)
 		return status_fail(STATUS_CHECK, "{emit}: nothing fits, so that there is nothing to write");
-	enum status s = emit_settings(o, &best->settings, said);
-	return s == STATUS_INPUT ? emit_next_best(o, a, said) : s;
+	return emit_settings(o, &best->settings, said);
 }
 
 /* The file first, since what is said of it is in the JSON; the advice is worth printing without one too. */

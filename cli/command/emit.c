@@ -10,8 +10,7 @@
 #include "strategy/base/near.h"
 #include "strategy/emit/emit.h"
 
-/* NULL: stdout. */
-static const char *file_of(const struct options *o)
+const char *emit_file(const struct options *o)
 {
 	const char *colon = strchr(option_text(o, OPTION_EMIT), ':');
 	return colon ? colon + 1 : NULL;
@@ -35,7 +34,7 @@ static enum status parse_target(const char *text, enum emit_target *out)
 
 bool emit_is_all(const struct options *o)
 {
-	return option_given(o, OPTION_EMIT) && !file_of(o);
+	return option_given(o, OPTION_EMIT) && !emit_file(o);
 }
 
 enum status emit_check_option(const struct options *o)
@@ -44,10 +43,10 @@ enum status emit_check_option(const struct options *o)
 	if (!option_given(o, OPTION_EMIT))
 		return STATUS_OK;
 	enum status s = parse_target(option_text(o, OPTION_EMIT), &target);
-	if (!s && file_of(o) && !*file_of(o))
+	if (!s && emit_file(o) && !*emit_file(o))
 		s = status_fail(STATUS_INPUT, "{emit} %s: the name of a file is missing behind the colon",
 		                option_text(o, OPTION_EMIT));
-	if (!s && !file_of(o) && option_given(o, OPTION_JSON))
+	if (!s && !emit_file(o) && option_given(o, OPTION_JSON))
 		s = status_fail(STATUS_INPUT, "{emit} %s and --json both write to stdout; say {emit} %s:FILE",
 		                emit_target_name(target), emit_target_name(target));
 	return s;
@@ -84,7 +83,7 @@ static void note_unasked(const struct options *o, const struct settings *s, stru
 static void note_class(const struct options *o, const struct settings *s, struct emission *e)
 {
 	struct arena a = {0};
-	bool judged = o->command == COMMAND_ADVISE || file_of(o);
+	bool judged = o->command == COMMAND_ADVISE || emit_file(o);
 	const char *cluster = judged ? options_cluster_of(o, s->strategy, &a) : "", *class = strstr(cluster, ":class=");
 	if (class && !strstr(o->cluster_alone, ":class="))
 		emit_note(e, "judged as %s runs it, class %s; --stack names another", emit_target_version(e->target),
@@ -106,7 +105,7 @@ static const char *beside(const struct options *o, const struct settings *s, str
 
 static void print_said(const struct options *o, const struct settings *s, struct emission *e)
 {
-	const char *file = file_of(o), *name = file ? file : emit_target_name(e->target);
+	const char *file = emit_file(o), *name = file ? file : emit_target_name(e->target);
 	if (file)
 		fprintf(stderr, "%s: as %s reads it%s%s\n", character_plain(file), emit_target_version(e->target),
 		        e->beside_where ? ", with " : "", e->beside_where ? character_plain(e->beside_where) : "");
@@ -133,7 +132,7 @@ static json_t *said_to_json(const struct options *o, const struct settings *s, s
 		json_array_append_new(notes, note_to_json(&e->notes[i]));
 	for (int i = 0; i < e->beside_count; i++)
 		json_array_append_new(options, json_string(beside(o, s, e, e->beside[i])));
-	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:o}", "file", file_of(o), "second_file", e->beside_where,
+	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:o}", "file", emit_file(o), "second_file", e->beside_where,
 	                 "program", emit_target_name(e->target), "version", emit_target_version(e->target), "notes",
 	                 notes, "beside", options);
 }
@@ -143,7 +142,7 @@ static void say(const struct options *o, const struct settings *s, struct emissi
 	note_class(o, s, e);
 	note_unasked(o, s, e);
 	print_said(o, s, e);
-	if (said && file_of(o) && option_given(o, OPTION_JSON))
+	if (said && emit_file(o) && option_given(o, OPTION_JSON))
 		*said = said_to_json(o, s, e);
 }
 
@@ -167,12 +166,12 @@ enum status emit_settings(const struct options *o, const struct settings *s, jso
 	enum emit_target target;
 	if (!option_given(o, OPTION_EMIT))
 		return STATUS_OK;
-	const char *file = file_of(o);
+	const char *file = emit_file(o);
 	enum status status = parse_target(option_text(o, OPTION_EMIT), &target);
-	if (!status)
-		status = emit_make(&e, target, file, s, nodes_of(o, s->ranks));
 	if (status)
 		return status;
+	if ((status = emit_make(&e, target, file, s, nodes_of(o, s->ranks))))
+		return status_prefix(status, "{emit} %s", emit_target_name(target));
 	if (e.beside_where && o->config && !strcmp(e.beside_where, o->config)) {
 		emit_release(&e);
 		return status_fail(STATUS_INPUT, "{emit}: '%s' is what is read for --config; give FILE another name",

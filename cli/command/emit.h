@@ -8,6 +8,8 @@
 
 /* True if the option was given and its file goes to stdout, where then nothing else goes: the command ends with it. */
 bool emit_is_all(const struct options *o);
+/* The name of the file; NULL: stdout, or the option was not given. */
+const char *emit_file(const struct options *o);
 /* STATUS_INPUT: no such program, no name of a file, or --json beside a file on stdout. */
 enum status emit_check_option(const struct options *o);
 /* Writes the file, to stdout or to its name, and on stderr a line for each thing that it does not say. Without the

@@ -81,13 +81,11 @@ static void put_settings(const struct options *o, const struct settings *s, char
 static void find_target(const struct options *o, const struct settings *s, char *out, size_t size)
 {
 	struct emission e;
-	enum recipe_reader reader = o->config_reader == RECIPE_TRANSFORMERS ? RECIPE_DEEPSPEED : o->config_reader;
-	for (enum emit_target t = 0; t < EMIT_TARGET_COUNT; t++) {
-		if (emit_target_reader(t) != reader || emit_make(&e, t, NULL, s, 1))
-			continue;
-		emit_release(&e);
-		snprintf(out, size, "%s", emit_target_name(t));
-	}
+	enum emit_target t = emit_target_of(o->config_reader);
+	if (emit_make(&e, t, NULL, s, 1))
+		return;
+	emit_release(&e);
+	snprintf(out, size, "%s", emit_target_name(t));
 }
 
 void mend_spell(const struct options *o, const struct settings *s, struct report_change *change)

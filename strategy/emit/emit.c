@@ -35,6 +35,15 @@ enum recipe_reader emit_target_reader(enum emit_target t)
 	return targets[t].reader;
 }
 
+/* A file for Trainer's argument `deepspeed` is DeepSpeed's. */
+enum emit_target emit_target_of(enum recipe_reader r)
+{
+	int t = EMIT_TARGET_COUNT - 1;
+	while (t > 0 && targets[t].reader != r)
+		t--;
+	return (enum emit_target)t;
+}
+
 /* DeepSpeed alone has ZeRO, whoever starts it. */
 const char *emit_target_class(enum emit_target t, const char *strategy)
 {
@@ -182,8 +191,8 @@ static enum status differs(struct emission *e, const struct recipe_pair *p, cons
 	e->otherwise = true;
 	if (!is_detail(i) && i != SETTING_AS && !(i == SETTING_STRATEGY && alike(e->settings, there)) &&
 	    !(i == SETTING_OFFLOAD && same_places(here, there)))
-		return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; it would be %.100s",
-		                   emit_target_name(e->target), status_words(name), *here ? here : "none", there);
+		return status_fail(STATUS_INPUT, "%s %.100s cannot be said there; it would be %.100s",
+		                   status_words(name), *here ? here : "none", there);
 	if (i == SETTING_BUCKET && !e->settings->bucket)
 		here = "of 25 MiB, the first of 1 MiB";
 	else if (i == SETTING_BUCKET && !strcmp(there, "0"))
@@ -213,26 +222,24 @@ static enum status compare(struct emission *e, const struct recipe_pair *p)
 	bool same = is_same(e, p->setting, here, there);
 	e->said[p->setting] = same || p->from || is_detail(p->setting) || p->setting == SETTING_AS;
 	if (p->setting == SETTING_WEIGHT_DECAY && e->settings->optimizer == OPTIMIZER_SGD)
-		return STATUS_OK; /* it is AdamW's */
+		return STATUS_OK; /* SGD has none, here and in the file */
 	if (p->setting == SETTING_AS && !same)
 		e->software = arena_copy(&e->arena, there);
 	return e->said[p->setting] && !same ? differs(e, p, here, there) : STATUS_OK;
 }
 
 /* Checks what was written before it has a file name: recipe_plan's refusals without the place. */
-static enum status must_be_taken(const struct emission *e, const struct recipe *r)
+static enum status must_be_taken(const struct recipe *r)
 {
-	const char *name = emit_target_name(e->target);
 	if (r->refusals.count)
-		return status_fail(STATUS_INPUT, "{emit} %s: %s would refuse: %s", name, r->refusals.list[0].by,
+		return status_fail(STATUS_INPUT, "%s would refuse: %s", r->refusals.list[0].by,
 		                   r->refusals.list[0].text);
-	return r->barriers.count ? status_fail(STATUS_INPUT, "{emit} %s: %s", name, r->barriers.list[0].text)
-	                         : STATUS_OK;
+	return r->barriers.count ? status_fail(STATUS_INPUT, "%s", r->barriers.list[0].text) : STATUS_OK;
 }
 
 static enum status compare_all(struct emission *e, const struct recipe *r)
 {
-	enum status s = must_be_taken(e, r);
+	enum status s = must_be_taken(r);
 	memset(e->said, 0, sizeof e->said);
 	for (int i = 0; !s && i < r->pair_count; i++)
 		if (recipe_pair_find(r, r->pairs[i].setting) == r->pairs[i].text) /* the last counts */
@@ -343,6 +350,14 @@ enum status emit_make(struct emission *e, enum emit_target target, const char *w
 	note_places(e);
 	list_beside(e);
 	return STATUS_OK;
+}
+
+enum status emit_can(enum emit_target target, const struct settings *s)
+{
+	struct emission e = {.target = target, .settings = s};
+	enum status status = emit_check(&e);
+	emit_release(&e);
+	return status;
 }
 
 void emit_release(struct emission *e)

@@ -37,6 +37,8 @@ enum emit_target {
 const char *emit_target_name(enum emit_target t);    /* "deepspeed" */
 const char *emit_target_version(enum emit_target t); /* "DeepSpeed 0.19.8" */
 enum recipe_reader emit_target_reader(enum emit_target t);
+/* The target whose files this reader reads. */
+enum emit_target emit_target_of(enum recipe_reader r);
 /* The class of stacks (strategy/cluster/stack.h) that a file with this strategy is read as: recipe_class() of it. */
 const char *emit_target_class(enum emit_target t, const char *strategy);
 /* "deepspeed" or "deepspeed:ae.json", as --emit has it. False: no target has this name. */
@@ -74,9 +76,13 @@ struct emission {
 };
 
 /* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.
- * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name. */
+ * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name; whose file it is, the caller says.
+ */
 enum status emit_make(struct emission *e, enum emit_target target, const char *where, const struct settings *s,
                       int64_t nodes);
+/* The cheap part of that judgement, without a file: STATUS_INPUT names what no file of the target says, whatever else
+ * is in it. */
+enum status emit_can(enum emit_target target, const struct settings *s);
 /* One more line that says what its user has to know. */
 __attribute__((format(printf, 2, 3))) void emit_note(struct emission *e, const char *format, ...);
 void emit_release(struct emission *e); /* accepts NULL and a zeroed struct */

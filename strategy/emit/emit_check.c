@@ -20,10 +20,9 @@ static const char *listed(struct emission *e, const char *words)
 	return text;
 }
 
-static enum status cannot(const struct emission *e, const char *option, const char *value, const char *what)
+static enum status cannot(const char *option, const char *value, const char *what)
 {
-	return status_fail(STATUS_INPUT, "{emit} %s: %s %.100s cannot be said there; %s", emit_target_name(e->target),
-	                   status_words(option), value, what);
+	return status_fail(STATUS_INPUT, "%s %.100s cannot be said there; %s", status_words(option), value, what);
 }
 
 static enum status check_strategy(struct emission *e)
@@ -32,7 +31,7 @@ static enum status check_strategy(struct emission *e)
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(e->settings->strategy, ":"), e->settings->strategy);
 	if (word_find(strategies[e->target], name) >= 0)
 		return STATUS_OK;
-	return cannot(e, "{strategy}", name, arena_print(&e->arena, "%s can", listed(e, strategies[e->target])));
+	return cannot("{strategy}", name, arena_print(&e->arena, "%s can", listed(e, strategies[e->target])));
 }
 
 /* FSDP has everything in host memory, or nothing; DeepSpeed has parts; what is not sharded stays on the device. */
@@ -44,17 +43,17 @@ static enum status check_offload(struct emission *e)
 	     sharded = emit_is(e, "fsdp") || emit_is(e, "hybrid");
 	offload_print(o, text, sizeof text);
 	if (o->activations)
-		return cannot(e, "{offload}", text, "optimizer and parameters can");
+		return cannot("{offload}", text, "optimizer and parameters can");
 	if (o->delayed)
-		return cannot(e, "{offload}", text, "without :delayed=yes it can");
+		return cannot("{offload}", text, "without :delayed=yes it can");
 	if (any && !zero && !sharded)
-		return cannot(e, "{offload}", text, "leave it out, or choose a strategy that shards");
+		return cannot("{offload}", text, "leave it out, or choose a strategy that shards");
 	if (sharded && o->optimizer != o->parameters)
-		return cannot(e, "{offload}", text, "optimizer,parameters can");
+		return cannot("{offload}", text, "optimizer,parameters can");
 	if (sharded && (o->optimizer_on_disk || o->parameters_on_disk))
-		return cannot(e, "{offload}", text, "without :to=disk it can");
+		return cannot("{offload}", text, "without :to=disk it can");
 	return zero && o->parameters && !emit_is(e, "zero3")
-	               ? cannot(e, "{offload}", text, "parameters go with zero3 alone")
+	               ? cannot("{offload}", text, "parameters go with zero3 alone")
 	               : STATUS_OK;
 }
 
@@ -66,7 +65,7 @@ static enum status check_checkpointing(struct emission *e)
 	if ((!titan && e->target != EMIT_TRAINER) || !strcmp(what, "none") || !strcmp(what, "full") ||
 	    (titan && (emit_one_in(e) || !strcmp(what, "operations"))))
 		return STATUS_OK;
-	return cannot(e, "{activation_checkpointing}", what,
+	return cannot("{activation_checkpointing}", what,
 	              titan ? "none, full, full:one_in=N and operations can" : "none and full can");
 }
 
@@ -75,12 +74,12 @@ static enum status check_values(const struct emission *e)
 	const struct settings *s = e->settings;
 	bool titan = e->target == EMIT_TORCHTITAN;
 	if (s->stochastic_rounding)
-		return cannot(e, "{stochastic_rounding}", "yes", "leave it out");
+		return cannot("{stochastic_rounding}", "yes", "leave it out");
 	if (s->loss_scaler == LOSS_SCALER_PYTORCH && (e->target == EMIT_DEEPSPEED || emit_is_zero(e)))
-		return cannot(e, "{loss_scaler}", "pytorch", "deepspeed can");
+		return cannot("{loss_scaler}", "pytorch", "deepspeed can");
 	if (titan && s->precision == TYPE_FP16)
-		return cannot(e, "{precision}", "fp16", "fp32 and bf16 can");
-	return titan && s->optimizer == OPTIMIZER_SGD ? cannot(e, "{optimizer}", "sgd", "adamw can") : STATUS_OK;
+		return cannot("{precision}", "fp16", "fp32 and bf16 can");
+	return titan && s->optimizer == OPTIMIZER_SGD ? cannot("{optimizer}", "sgd", "adamw can") : STATUS_OK;
 }
 
 enum status emit_check(struct emission *e)

@@ -36,7 +36,7 @@ static int64_t advise(const struct settings *given, enum emit_target target, int
 	for (int i = 0; i < q.strategies; i++)
 		q.strategy[i] = names[i];
 	if (target < EMIT_TARGET_COUNT)
-		advise_take_habits(&q, target, true, &arena);
+		advise_take_habits(&q, target, "file", &arena);
 	must(advise_begin(&a, &q));
 	while (advise_next(a))
 		;

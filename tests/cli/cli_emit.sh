@@ -63,15 +63,22 @@ grep -q '^num_processes: 2$' train.yaml || complain 'train.yaml'
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy zero1 --precision bf16 --emit deepspeed >advised.json 2>/dev/null
 "$SHARDLAB" sim --config advised.json --model gpt --cluster a100-80gb --require-fit >advised.out 2>/dev/null ||
 	complain 'what was advised does not fit'
-# advise writes the fastest line that the program can be told, and says why it is not the best.
-"$SHARDLAB" advise --model gpt2-124m --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan >advised.toml 2>said ||
+# With --emit advise has no line that the program cannot be told, and says which strategies those are.
+"$SHARDLAB" advise --model gpt2-124m --ranks 4 --cluster a100-80gb --precision bf16 --strategy zero1,dp,fsdp --emit torchtitan:advised.toml >advised.out 2>said ||
 	complain "advise --emit torchtitan: $(cat said)"
 grep -q '^data_parallel_shard_degree = 4$' advised.toml || complain 'advise --emit torchtitan: not fsdp'
-grep -q '^note: this is --strategy fsdp .*: of the best line, --emit torchtitan: --strategy .* cannot be said there' said ||
-	complain "why it is not the best: $(cat said)"
+grep -q '^skipped zero1: torchtitan 0.2.2: --strategy zero1 cannot be said there; ' advised.out || complain 'what torchtitan cannot be told'
+! grep -q '^[0-9].* zero1 ' advised.out || complain 'a line that torchtitan cannot be told'
 status=0
 "$SHARDLAB" advise --model gpt --ranks 4 --cluster a100-80gb --strategy dp --emit torchtitan >advised.toml 2>said || status=$?
-[ "$status" = 2 ] && [ ! -s advised.toml ] || complain "no line can be told torchtitan: status $status"
+[ "$status" = 2 ] && [ ! -s advised.toml ] && [ "$(wc -l <said)" = 1 ] || complain "no line can be told torchtitan: status $status, $(cat said)"
+# So it is with the program whose file was read; one that --emit names stands before it.
+"$SHARDLAB" sim --model gpt --ranks 4 --strategy fsdp --precision bf16 --emit torchtitan >titan.toml 2>/dev/null
+"$SHARDLAB" advise --config titan.toml --model gpt --cluster a100-80gb >advised.out 2>/dev/null || complain 'advise --config titan.toml'
+grep -q '^skipped zero3: torchtitan 0.2.2: ' advised.out && ! grep -q '^[0-9].* zero[123] ' advised.out ||
+	complain "lines that torchtitan cannot be told: $(cat advised.out)"
+"$SHARDLAB" advise --config titan.toml --model gpt --cluster a100-80gb --emit deepspeed:advised.json >advised.out 2>/dev/null || complain 'from torchtitan to DeepSpeed'
+grep -q '^[0-9].* zero[123] ' advised.out && ! grep -q '^[0-9].* fsdp ' advised.out || complain "not DeepSpeed's lines: $(cat advised.out)"
 
 # Accelerate's few keys for DeepSpeed say no bucket: a second file does.
 "$SHARDLAB" sim "${options[@]}" --emit accelerate:launch.yaml 2>said >/dev/null

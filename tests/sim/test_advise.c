@@ -9,6 +9,7 @@
 #include "strategy/strategies/strategy.h"
 #include "strategy/trace/ratio.h"
 #include "tests/sim/small_cluster.h"
+#include "tests/support/refusal.h"
 
 #define GPT "gpt:layers=3,width=512,heads=8,vocabulary=8192,context=256"
 #define MARGIN 0.05
@@ -236,7 +237,7 @@ static void advise_for(enum emit_target t, const char *cluster, const char *cons
 	q.given.clip = 1;
 	for (q.strategies = 0; q.strategies < count; q.strategies++)
 		q.strategy[q.strategies] = strategies[q.strategies];
-	advise_take_habits(&q, t, true, a);
+	advise_take_habits(&q, t, "launch.yaml", a);
 	ck_assert_int_eq(q.asked, count);
 	ck_assert(!advise_begin(&advice, &q));
 	while (advise_next(advice))
@@ -262,12 +263,93 @@ START_TEST(lines_for_torchtitan_are_its_plans)
 		struct emission e;
 		char options[ADVISE_OPTIONS];
 		advise_options(&advice->fit[i].settings, options);
-		if (emit_make(&e, EMIT_TORCHTITAN, NULL, &advice->fit[i].settings, 1))
-			continue; /* a part that is offloaded */
+		must(emit_make(&e, EMIT_TORCHTITAN, NULL, &advice->fit[i].settings, 1));
 		ck_assert_msg(!e.otherwise, "%s: another plan there", options);
 		ck_assert(strstr(options, "as shardlab:gradients=fp32"));
 		emit_release(&e);
 	}
+	advise_end(advice);
+	arena_release(&a);
+}
+
+static bool is_skipped(const char *strategy)
+{
+	for (int i = 0; i < advice->skipped_count; i++)
+		if (!strcmp(advice->skipped[i].strategy, strategy))
+			return true;
+	return false;
+}
+
+static void must_be_told(enum emit_target t, const struct settings *s)
+{
+	struct emission e;
+	char options[ADVISE_OPTIONS];
+	advise_options(s, options);
+	enum status status = emit_make(&e, t, "launch.yaml", s, 1);
+	ck_assert_msg(!status, "%s: %s: %s", emit_target_name(t), options, status_message());
+	emit_release(&e);
+}
+
+/* Every strategy that there is, of a batch that leaves both axes of the grid open. */
+START_LOOP_TEST(each_line_can_be_told, 0, EMIT_TARGET_COUNT)
+{
+	static const char *const all[] = {"dp",       "ddp",   "zero1", "zero2", "zero3", "fsdp", "hybrid:shard=2",
+	                                  "pipeline", "tensor"};
+	enum { ALL = sizeof all / sizeof *all };
+	struct arena a = {0};
+	int strategies = 0;
+	begin(20);
+	advise_for((enum emit_target)_i, path, all, ALL, &a);
+	ck_assert_int_gt(advice->fit_count, 0);
+	for (int i = 0; i < advice->fit_count; i++)
+		must_be_told((enum emit_target)_i, &advice->fit[i].settings);
+	for (int i = 0; i < advice->lack_count; i++)
+		must_be_told((enum emit_target)_i, &advice->lack[i].settings);
+	for (int i = 0; i < ALL; i++) {
+		struct emission e;
+		struct settings s = wished();
+		snprintf(s.strategy, sizeof s.strategy, "%s", all[i]);
+		s.precision = TYPE_BF16;
+		s = settings_resolved(&s);
+		bool told = !emit_make(&e, (enum emit_target)_i, "launch.yaml", &s, 1);
+		strategies += told;
+		ck_assert_msg(is_skipped(all[i]) != told, "%s: %s", emit_target_name((enum emit_target)_i), all[i]);
+		if (told)
+			emit_release(&e);
+	}
+	ck_assert_int_ge(strategies, 4);
+	end();
+	arena_release(&a);
+}
+
+/* A program whose file was read and is not written leaves its switches and its buckets as they are. */
+START_TEST(what_a_program_cannot_be_told_is_left_out)
+{
+	struct arena a = {0};
+	struct advise_request q = {
+	        .given = wished(), .cluster = "a100-80gb", .precision = {TYPE_BF16}, .precisions = 1};
+	q.strategy[0] = "ddp";
+	q.strategy[1] = "fsdp";
+	q.strategies = 2;
+	q.offload[1].optimizer = true;
+	q.offloads = 2;
+	advise_take_program(&q, EMIT_TORCHTITAN, &a);
+	ck_assert_int_eq(q.strategies, 2);
+	ck_assert_ptr_null(q.habit[1].software[0]);
+	ck_assert(!advise_begin(&advice, &q));
+	while (advise_next(advice))
+		;
+	ck_assert_int_gt(advice->fit_count, 0);
+	for (int i = 0; i < advice->fit_count; i++)
+		ck_assert(!advice->fit[i].settings.offload.optimizer);
+	advise_end(advice);
+	q.offload[0].optimizer = true;
+	q.offloads = 1;
+	ck_assert(!advise_begin(&advice, &q));
+	while (advise_next(advice))
+		;
+	ck_assert_int_eq(advise_status(advice), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "optimizer cannot be said there"));
 	advise_end(advice);
 	arena_release(&a);
 }
