@@ -8,6 +8,8 @@
 
 #include "strategy/base/arena.h"
 #include "strategy/cluster/links.h"
+#include "strategy/model/model.h"
+#include "strategy/strategies/alone.h"
 #include "strategy/strategies/strategy.h"
 
 /* --trace is a run that was recorded for these commands; the others write it. */
@@ -81,13 +83,26 @@ enum status options_take_ranks(struct options *o)
 	return s;
 }
 
-/* Several strategies have a batch each, which the command looks at. */
+static bool opens_model(const struct settings *s)
+{
+	struct model m;
+	if (model_open(&m, s->model, s->sequence))
+		return false;
+	model_release(&m);
+	return true;
+}
+
+/* What the command will refuse has that line alone. Several strategies have a batch each, which the command looks at.
+ */
 static bool makes_settings(const struct options *o)
 {
 	struct settings settings;
 	const struct strategy *one;
+	struct alone collective;
+	if (o->command == COMMAND_COLLECTIVE)
+		return o->topic && !alone_find("", o->topic, &collective);
 	const char *list = option_text(o, OPTION_STRATEGY);
-	if (options_settings(o, &settings))
+	if (options_settings(o, &settings) || !opens_model(&settings))
 		return false;
 	bool several = !list || strchr(list, ',') || !strcmp(list, "all");
 	return several || (!strategy_parse(list, &one) && !settings_resolve(&settings, strategy_data_ranks(&settings)));

@@ -82,6 +82,7 @@ struct recipe_line {
 	const char *path;             /* as it stands in the file */
 	const struct recipe_key *key; /* NULL: unknown */
 	enum recipe_state state;
+	bool refused_alone; /* `here` says no more than that it was refused: what is said next stands in its place */
 	const char *here, *there;
 };
 

@@ -68,8 +68,6 @@ void recipe_note(struct recipe *r, const struct tree *from, const char *format, 
 
 /* ---- lines ---- */
 
-static const char refused[] = "refused";
-
 static struct recipe_line *line_of(const struct recipe *r, const struct tree *from)
 {
 	for (int i = 0; from && i < r->line_count; i++)
@@ -83,7 +81,8 @@ static void refuse_line(struct recipe_line *l)
 {
 	if (l && l->state == STATE_TAKEN && !*l->here) {
 		l->state = STATE_REFUSED;
-		l->here = refused;
+		l->refused_alone = true;
+		l->here = recipe_state_name(STATE_REFUSED);
 	}
 }
 
@@ -110,8 +109,9 @@ static void say(struct recipe *r, const struct tree *from, const char *format, v
 	char text[300];
 	struct recipe_line *l = line_of(r, from);
 	status_format(text, sizeof text, format, args);
-	if (l && l->state == STATE_REFUSED && !strcmp(l->here, refused)) { /* it is said more exactly */
+	if (l && l->refused_alone) { /* it is said more exactly */
 		l->state = STATE_TAKEN;
+		l->refused_alone = false;
 		l->here = "";
 	}
 	if (l && l->state != STATE_WRONG && strcmp(l->here, text) != 0)

@@ -40,6 +40,13 @@ counted() {
 counted 'ranks by --cluster 2x8xh100: 16' sim --cluster 2x8xh100
 counted 'ranks by --cluster 4×l4: 4' compare --cluster 4×l4 --strategy ddp
 counted 'ranks by --cluster 2xp4d.24xlarge: 16' sim --cluster 2xp4d.24xlarge
+# Nothing else stands beside an error.
+for wrong in 'collective WRONG' 'collective' 'sim --model gtp' 'sim --model gpt --strategy zero4'; do
+	status=0
+	# shellcheck disable=SC2086
+	"$SHARDLAB" $wrong --cluster 8xh100 >/dev/null 2>"$TMPDIR/said" || status=$?
+	[ "$status" = 2 ] && [ "$(wc -l <"$TMPDIR/said")" = 1 ] || complain "shardlab $wrong: status $status, $(cat "$TMPDIR/said")"
+done
 same cli_collective.txt collective ring-all-reduce --ranks 5 --bytes 40
 same cli_collective_many.txt collective ring-all-reduce --ranks 1024 --bytes 1GB --cluster a100-80gb
 same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64B
