@@ -115,6 +115,9 @@ static void ask_all(struct advise_request *q, enum emit_target t, bool switches,
 {
 	q->told = true;
 	q->target = t;
+	bool asked = q->checkpointings > 0;
+	for (int k = 0; !asked && k < VARIANT_LEVELS && levels_of[t][k]; k++)
+		q->checkpointing[q->checkpointings++] = levels_of[t][k];
 	for (int i = 0; i < q->strategies; i++)
 		for (int p = 0; p < q->precisions; p++)
 			ask(q, i, p, switches, where, a);
@@ -179,7 +182,5 @@ void advise_take_habits(struct advise_request *q, enum emit_target t, const char
 		add(q, asked.strategy[i], asked.cluster_of[i], own_habit(q, t, asked.strategy[i]));
 		add_ways(q, targets, asked.strategy[i], asked.cluster_of[i], a);
 	}
-	for (int k = 0; !asked.checkpointings && k < VARIANT_LEVELS && levels_of[t][k]; k++)
-		q->checkpointing[q->checkpointings++] = levels_of[t][k];
 	ask_all(q, t, true, where, a);
 }

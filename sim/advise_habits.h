@@ -17,7 +17,8 @@
 
 /* where: the file's name, or NULL; beside it stands Accelerate's second one. What is added lives in the arena. */
 void advise_take_habits(struct advise_request *q, enum emit_target t, const char *where, struct arena *a);
-/* Only what the program cannot be told is left out: of a file that was read and is not written. */
+/* Of a file that was read and is not written: what the program cannot be told is left out, and what is computed again
+ * has its levels. */
 void advise_take_program(struct advise_request *q, enum emit_target t, struct arena *a);
 
 /* Leaves in a grid the levels that can be told. STATUS_INPUT: there are none. */

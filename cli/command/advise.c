@@ -156,11 +156,13 @@ static void take_program(struct advise_request *q, const struct options *o, stru
 static enum status read_request(struct advise_request *q, const struct options *o, struct arena *a)
 {
 	struct options plain = *o;
-	static const enum option searched[] = {OPTION_PRECISION, OPTION_CHECKPOINTING, OPTION_OFFLOAD};
+	static const enum option searched[] = {OPTION_CHECKPOINTING, OPTION_OFFLOAD};
 	*q = (struct advise_request){.cluster = option_text(o, OPTION_CLUSTER),
 	                             .margin = o->value[OPTION_MARGIN].real / 100};
 	for (size_t i = 0; i < sizeof searched / sizeof searched[0]; i++)
 		plain.value[searched[i]] = (struct option_value){0};
+	if (option_alternatives(o, OPTION_PRECISION) > 1) /* a loss scale goes with one alone */
+		plain.value[OPTION_PRECISION] = (struct option_value){0};
 	enum status s = options_settings(&plain, &q->given);
 	if (!s)
 		s = add_strategies(q, option_text(o, OPTION_STRATEGY), a);

@@ -50,6 +50,13 @@ grep -q '^  would fit, in .* a step, in place of the file: shardlab sim .*--stra
 has 'in 2 precisions: ' auto
 hasnt 'not searched' auto
 
+# A loss scale goes with the precision of its file.
+printf '{"train_micro_batch_size_per_gpu": 2, "fp16": {"enabled": true, "initial_scale_power": 12}, "zero_optimization": {"stage": 2}}' >"$TMPDIR/fp16.json"
+"$SHARDLAB" advise --config "$TMPDIR/fp16.json" --model gpt2-124m --ranks 4 --cluster v100-16gb >"$TMPDIR/fp16.out" 2>"$TMPDIR/said" ||
+	complain "advise of fp16 with a loss scale: $(cat "$TMPDIR/said")"
+has "not searched: precision fp16 ($TMPDIR/fp16.json)" fp16
+has ' --loss-scale 4096' fp16
+
 # Nothing fits: so much memory, or so many ranks, would do, and does.
 run none advise --model llama-3-70b --ranks 8 --cluster a100-40gb --precision bf16 --margin 0
 has 'nothing fits' none

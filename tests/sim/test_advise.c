@@ -336,6 +336,7 @@ START_TEST(what_a_program_cannot_be_told_is_left_out)
 	advise_take_program(&q, EMIT_TORCHTITAN, &a);
 	ck_assert_int_eq(q.strategies, 2);
 	ck_assert_ptr_null(q.habit[1].software[0]);
+	ck_assert_str_eq(q.checkpointing[1], "operations");
 	ck_assert(!advise_begin(&advice, &q));
 	while (advise_next(advice))
 		;
