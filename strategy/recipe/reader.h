@@ -21,7 +21,8 @@ struct recipe_section {
 	const char *path, *kind; /* "strict", "open", "free", "apart": a file of its own */
 };
 
-/* A model by another program's name. "" as the model: none here is like it, for what is otherwise there. */
+/* A model by another program's name. "" as the model: none here is like it, for what is otherwise there; "=8B": that of
+ * this size (table_model). */
 struct recipe_flavor {
 	const char *name, *flavor, *model, *otherwise;
 };
@@ -48,6 +49,8 @@ const char *table_section(const struct recipe_table *t, const char *path);
 const struct recipe_renamed *recipe_renamed_at(int i);
 /* The size of this name, of this family or of one that has the same sizes; NULL: there is none. */
 const struct recipe_flavor *table_flavor(const struct recipe_table *t, const char *name, const char *flavor);
+/* Its model, or that of the size that it is like; "": none. */
+const char *table_model(const struct recipe_table *t, const struct recipe_flavor *f);
 /* The sizes of a family, "8B|70B"; "": none is listed. */
 const char *table_flavors(const struct recipe_table *t, struct arena *a, const char *name);
 const struct recipe_renamed *table_renamed(const struct recipe_table *t, const char *path); /* NULL: none */

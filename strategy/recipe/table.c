@@ -468,6 +468,11 @@ const struct recipe_flavor *table_flavor(const struct recipe_table *t, const cha
 	return NULL;
 }
 
+const char *table_model(const struct recipe_table *t, const struct recipe_flavor *f)
+{
+	return *f->model == '=' ? table_flavor(t, f->name, f->model + 1)->model : f->model;
+}
+
 const char *table_flavors(const struct recipe_table *t, struct arena *a, const char *name)
 {
 	const char *words = "";

@@ -23,15 +23,15 @@ static bool is_text(const struct tree *v, const char *word)
 static void take_flavor(struct recipe *r, const struct tree *at, const char *name, const char *flavor)
 {
 	const struct recipe_flavor *f = table_flavor(r->table, name, flavor);
-	const char *otherwise = f ? f->otherwise : "";
-	if (f && *f->model)
-		recipe_set(r, SETTING_MODEL, at, "%s", f->model);
+	const char *otherwise = f ? f->otherwise : "", *model = f ? table_model(r->table, f) : "";
+	if (*model)
+		recipe_set(r, SETTING_MODEL, at, "%s", model);
 	else if (f)
 		recipe_bar(r, at, "model: %s %s is %s, which cannot be said here; {model} gives one in its place", name,
 		           flavor, otherwise);
 	else
 		recipe_bar(r, at, "model: %.40s %.40s is not known here by this name: give {model}", name, flavor);
-	if (f && *f->model && *otherwise)
+	if (*model && *otherwise)
 		recipe_note(r, at, "model: there %s; here every token attends to all before it in its sample",
 		            otherwise);
 }
