@@ -3,23 +3,16 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command/run.h"
 #include "cli/command/run_plot.h"
 #include "cli/show/show.h"
 #include "cli/show/text.h"
+#include "strategy/base/clock.h"
 #include "strategy/base/number.h"
 
 static const double SILENCE_S = 60;
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int step_width(const struct train_view *v)
 {
@@ -66,7 +59,7 @@ static void view_line(struct train_view *v, const struct train_step *step)
 	print_speed(step);
 	putchar('\n');
 	fflush(stdout);
-	v->said = now();
+	v->said = clock_seconds();
 }
 
 static void view_validation(struct train_view *v, const struct train_step *step)
@@ -98,7 +91,7 @@ static bool has_line(const struct train_view *v, const struct train_step *step)
 {
 	int64_t every = (v->steps + 9) / 10;
 	return step->step == v->first || step->step % every == 0 || step->step == v->steps ||
-	       now() - v->said >= v->silence;
+	       clock_seconds() - v->said >= v->silence;
 }
 
 static void note_step(struct train_view *v, const struct train_step *step)

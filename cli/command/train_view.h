@@ -25,7 +25,7 @@ struct train_view {
 	int64_t steps, first;   /* first: 0 until it is done */
 	int64_t noted;          /* the last step that the curves have: after a restart steps come again */
 	int64_t made;           /* since it was started */
-	double said;            /* when the last line of a step was printed, in seconds of the monotonic clock */
+	double said;            /* when the last line of a step was printed, by clock_seconds() */
 	double silence;         /* seconds without one after which a step has one */
 	const char *log, *plot; /* files; NULL: none */
 	struct run_log lines;

@@ -2,9 +2,9 @@
 
 #include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "real/checkpoint/folder.h"
 #include "strategy/base/character.h"
 
 enum { NAMED_MOST = 8 }; /* of a folder */
@@ -14,13 +14,10 @@ static int is_shown(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* "step-00000100"; "latest", which leads to one. What else lies there the run did not write: an unfinished one of
- * another run, or a user's file. */
+/* The run did not write the rest: another run's unfinished checkpoint, or a user's file. */
 static int is_checkpoint(const struct dirent *entry)
 {
-	const char *name = entry->d_name, *number = name + strlen("step-");
-	return !strcmp(name, "latest") ||
-	       (!strncmp(name, "step-", strlen("step-")) && *number && !number[strspn(number, "0123456789")]);
+	return checkpoint_has_name(entry->d_name);
 }
 
 static void show_folder(const char *path, int (*filter)(const struct dirent *entry), FILE *out)

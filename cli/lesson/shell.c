@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "strategy/base/arena.h"
+#include "strategy/base/clock.h"
 #include "strategy/base/path.h"
 
 enum { MOST_SECONDS = 300, MOST_OUTPUT = 4 << 20 };
@@ -115,23 +115,16 @@ static void shut_off(const struct place *p, int out)
 	unsetenv("COLUMNS");
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Reads to the end; false: it takes too long, or is too much. */
 static bool read_all(int in, char **output)
 {
 	size_t at = 0, capacity = 0;
-	int64_t end = now_ms() + MOST_SECONDS * 1000;
+	int64_t end = clock_ns() / 1000000 + MOST_SECONDS * 1000;
 	char *text = NULL;
 	ssize_t n = 1;
 	while (n > 0 && at < MOST_OUTPUT) {
 		struct pollfd one = {.fd = in, .events = POLLIN};
-		int64_t left = end - now_ms();
+		int64_t left = end - clock_ns() / 1000000;
 		if (left <= 0 || poll(&one, 1, (int)left) <= 0)
 			break;
 		text = array_reserve(text, at + 1024, &capacity, 1);

@@ -2,21 +2,14 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/show/text.h"
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "strategy/base/clock.h"
 
 void progress_begin(struct progress *p, int64_t total)
 {
-	*p = (struct progress){.terminal = isatty(STDERR_FILENO), .total = total, .began = now()};
+	*p = (struct progress){.terminal = isatty(STDERR_FILENO), .total = total, .began = clock_seconds()};
 }
 
 enum { WIDEST = 30, NARROWEST = 8, LEFT = 32, LABEL = 256 };
@@ -73,7 +66,7 @@ static void draw(double share, const char *label, const char *left, int columns)
 void progress_show(struct progress *p, int64_t done, const char *label)
 {
 	char left[LEFT] = "";
-	double t = p->terminal ? now() : 0;
+	double t = p->terminal ? clock_seconds() : 0;
 	if (!p->terminal || t - p->began < 2 || t - p->drawn < 0.1)
 		return;
 	p->drawn = t;

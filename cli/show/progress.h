@@ -16,7 +16,7 @@
 struct progress {
 	bool terminal, shown;
 	int64_t total;
-	double began, drawn; /* seconds of the monotonic clock */
+	double began, drawn; /* by clock_seconds() */
 };
 
 void progress_begin(struct progress *p, int64_t total);

@@ -47,17 +47,29 @@ struct list {
 	size_t capacity;
 };
 
+/* The step of a checkpoint of that name; -1: it is no checkpoint's name. */
+static int64_t step_of(const char *name)
+{
+	char back[NAME];
+	size_t begin = strlen(BEGINS), digits = strncmp(name, BEGINS, begin) ? 0 : strspn(name + begin, "0123456789");
+	if (!digits || digits > 18)
+		return -1;
+	int64_t step = strtoll(name + begin, NULL, 10);
+	name_of(step, back);
+	return strcmp(back, name) ? -1 : step;
+}
+
+bool checkpoint_has_name(const char *name)
+{
+	return !strcmp(name, LATEST) || step_of(name) >= 0;
+}
+
 static void add(void *context, const char *name)
 {
 	struct list *l = context;
-	char back[NAME];
-	size_t digits = strspn(name + (strncmp(name, BEGINS, strlen(BEGINS)) ? 0 : strlen(BEGINS)), "0123456789");
-	if (strncmp(name, BEGINS, strlen(BEGINS)) != 0 || !digits || digits > 18)
-		return;
-	int64_t step = strtoll(name + strlen(BEGINS), NULL, 10);
-	name_of(step, back);
+	int64_t step = step_of(name);
 	char *path = path_in_folder(l->folder, name);
-	if (!strcmp(back, name) && (l->any || has_manifest(path))) {
+	if (step >= 0 && (l->any || has_manifest(path))) {
 		l->steps = array_reserve(l->steps, (size_t)l->count, &l->capacity, sizeof *l->steps);
 		l->steps[l->count++] = step;
 	}

@@ -10,11 +10,15 @@
 #ifndef SHARDLAB_CHECKPOINT_FOLDER_H
 #define SHARDLAB_CHECKPOINT_FOLDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "real/data/new_folder.h"
 
 #define CHECKPOINT_LATEST "latest" /* in the run's folder, replaced with every checkpoint */
+
+/* Whether a run's folder has a file of this name from its checkpoints: "step-00001000", "latest". */
+bool checkpoint_has_name(const char *name);
 
 /* "run/step-00001000", which the caller frees. */
 char *checkpoint_path(const char *folder, int64_t step);

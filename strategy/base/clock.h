@@ -21,4 +21,9 @@ static inline int64_t clock_away_ns(int64_t looked_ns, int64_t now_ns)
 	return away > 0 ? away : 0;
 }
 
+static inline double clock_seconds(void)
+{
+	return 1e-9 * (double)clock_ns();
+}
+
 #endif

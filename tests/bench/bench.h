@@ -3,7 +3,7 @@
  *
  *     int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
  *     must(executor_run(…));
- *     times[i] = bench_seconds() - begin;
+ *     times[i] = clock_seconds() - begin;
  *     printf("%.3f s\n", median(times, rounds));
  */
 #ifndef SHARDLAB_TESTS_BENCH_H
@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "strategy/base/clock.h"
 #include "strategy/base/status.h"
 
 extern char *program_invocation_short_name; /* glibc's, in errno.h under _GNU_SOURCE */
@@ -28,13 +28,6 @@ static inline double median(double *values, int n)
 {
 	qsort(values, (size_t)n, sizeof *values, by_value);
 	return values[n / 2];
-}
-
-static inline double bench_seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static inline _Noreturn void bench_fail(const char *why)

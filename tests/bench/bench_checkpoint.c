@@ -28,7 +28,7 @@ static double ends[ROUNDS_MOST * ROUND + EVERY + 2]; /* by step */
 static void note_end(void *context, const struct train_step *step)
 {
 	(void)context;
-	ends[step->step] = bench_seconds();
+	ends[step->step] = clock_seconds();
 }
 
 /* Made by rank 0, which alone uses it before the run. */

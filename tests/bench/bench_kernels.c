@@ -129,17 +129,17 @@ enum { COPY = 1 << 25 }; /* 128 MiB: beyond every cache */
 
 static double seconds_sgemm(void)
 {
-	double begin = bench_seconds();
+	double begin = clock_seconds();
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SQUARE, SQUARE, SQUARE, 1.0f, square_a, SQUARE, square_b,
 	            SQUARE, 0.0f, square_c, SQUARE);
-	return bench_seconds() - begin;
+	return clock_seconds() - begin;
 }
 
 static double seconds_copy(void)
 {
-	double begin = bench_seconds();
+	double begin = clock_seconds();
 	memcpy(copy_to, copy_from, COPY * sizeof(float));
-	return bench_seconds() - begin;
+	return clock_seconds() - begin;
 }
 
 static void limits_init(void)
@@ -261,9 +261,9 @@ static int table(int repeats)
 		for (int i = 0; i < samples; i++) {                                                                    \
 			limits[i] = flops_ > 0 ? seconds_sgemm() : i % PER_REPEAT ? limits[i - 1] : seconds_copy();    \
 			call;                                                                                          \
-			double begin = bench_seconds();                                                                \
+			double begin = clock_seconds();                                                                \
 			call;                                                                                          \
-			times[i] = bench_seconds() - begin;                                                            \
+			times[i] = clock_seconds() - begin;                                                            \
 		}                                                                                                      \
 		double t = median(times, samples), limit = limit_work / median(limits, samples);                       \
 		printf("%-26s %7.3f ms %10.1f %-7s %9.1f %8.0f%%\n", #name, 1e3 * t, 1e-9 * work / t,                  \

@@ -35,17 +35,17 @@ static enum status simulate(const struct simulation *s, struct figures *f)
 	struct made m = {0};
 	struct cluster c = {0};
 	struct report r = {0};
-	double begin = bench_seconds();
+	double begin = clock_seconds();
 	enum status e = made_open_words(&m, s->words);
-	double compiled = bench_seconds();
+	double compiled = clock_seconds();
 	if (!e)
 		e = plan_verify(&m.plan, NULL);
-	double verified = bench_seconds();
+	double verified = clock_seconds();
 	if (!e)
 		e = cluster_open(&c, "a100-80gb", m.plan.ranks);
 	if (!e)
 		e = sim_run(&m.plan, &c, s->grain, NULL, &r);
-	*f = (struct figures){compiled - begin, verified - compiled, bench_seconds() - verified,
+	*f = (struct figures){compiled - begin, verified - compiled, clock_seconds() - verified,
 	                      (double)r.time.step / 1e9};
 	report_release(&r);
 	cluster_release(&c);

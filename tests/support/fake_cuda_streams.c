@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "strategy/base/clock.h"
 #include "tests/support/fake_cuda_internal.h"
 
 static void append(struct list *l, const struct work *w)
@@ -19,11 +19,7 @@ static void append(struct list *l, const struct work *w)
 
 static int64_t now(const struct kernel_context *c)
 {
-	struct timespec t;
-	if (fake_settings.kernel_ns)
-		return c->time;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return fake_settings.kernel_ns ? c->time : clock_ns();
 }
 
 /* A kernel takes the same time whenever it runs, each its own; a copy 10 bytes a nanosecond. What the host says to a
