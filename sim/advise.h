@@ -27,7 +27,7 @@ struct advise_fixed {
 	const char *value, *by; /* what it is; the option or the file that says so */
 };
 
-/* How a program's file has a strategy (sim/advise_habits.h). */
+/* One way in which a program's file states a strategy (sim/advise_habits.h). */
 struct advise_habit {
 	bool way;       /* another way of the strategy before it: its lines are kept where it pays */
 	int64_t bucket; /* 0: as given */
@@ -105,8 +105,8 @@ struct advice {
 	int fit_count, lack_count, skipped_count;
 	struct advise_next next[ADVISE_NEXT];
 	int next_count;
-	/* Where the largest micro-batch is all of a rank's batch: what memory would hold of its line, with a larger
-	 * batch; 0: no more. */
+	/* The micro-batch that memory would hold with a larger batch, and that batch, where the largest micro-batch is
+	 * all of a rank's batch; 0: no larger one. */
 	int64_t held_micro, held_batch;
 	int64_t candidates, plans; /* the number judged, and the number compiled for it */
 	bool cut;

@@ -24,7 +24,7 @@
  * that the search gave up before its end. */
 void fit_find_change(const struct plan *p, const char *cluster, struct report_change *out);
 
-/* The same, one compiled plan at a time, for those who have something else to do meanwhile:
+/* fit_find_change() one compiled plan at a time, for a caller that does something else meanwhile:
  *
  *     struct fit_search *f = fit_begin(&plan, "v100-16gb");
  *     while (fit_next(f, &change))

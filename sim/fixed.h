@@ -48,7 +48,7 @@ static inline int64_t time_of(int64_t amount, int64_t per_second)
 	return time_clamp(((wide)amount * 1000000000u + (wide)per_second - 1) / (wide)per_second);
 }
 
-/* In bytes a nanosecond. It is at least 2^-32, so that everything ends. */
+/* Converts to bytes a nanosecond. A rate is at least 2^-32, so that everything ends. */
 static inline fixed fixed_rate(int64_t per_second)
 {
 	fixed r = fixed_ratio((uint64_t)per_second, 1000000000u);

@@ -37,7 +37,7 @@ struct own_step {
 	int64_t measured, before, after; /* ns: given; predicted before and after */
 };
 
-/* How far a step may still be off when no constants are left to free: more is a contradiction. */
+/* The error that a step may still have when no constants are left to free: more is a contradiction. */
 #define OWN_TOLERANCE 0.05
 
 enum { OWN_STEPS = 32 }; /* at most, in one fit */

@@ -66,17 +66,17 @@ enum status grain_parse(const char *text, enum grain *out);
  * comes to more than 2^28 messages. STATUS_REFUSED: the plan deadlocks; the verifier finds that first. */
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
                     struct report *out);
-/* The same in two halves, for a caller that has the plan verified meanwhile (plan_verify_beside). The first half, which
- * takes the time and needs no more than rules 1 to 3, fills the trace; the second, the report. *out is released
+/* sim_run() in two halves, for a caller that has the plan verified meanwhile (plan_verify_beside). The first half takes
+ * the time, needs no more than rules 1 to 3, and fills the trace. The second fills the report. The caller releases *out
  * whatever the status is. */
 struct simulation;
 enum status simulation_run(struct simulation **out, const struct plan *plan, const struct cluster *c, enum grain grain,
                            struct trace *trace);
 void simulation_report(const struct simulation *x, struct report *out);
 void simulation_release(struct simulation *x); /* accepts NULL */
-/* The same without times, which are not simulated: names, memory, traffic, tightest and fits. */
+/* Fills a report without simulating times: names, memory, traffic, tightest and fits. */
 void sim_memory(const struct plan *plan, const struct cluster *c, struct report *out);
-/* Its `fits` alone, sooner: most plans are far enough from the limit for a bound of their layout. */
+/* Answers the report's `fits` alone, sooner: a bound of the layout is enough for most plans. */
 bool sim_fits(const struct plan *plan, const struct cluster *c);
 /* The time of a step alone, ns, and what of it waits for communication; exposed: may be NULL. */
 enum status sim_time(const struct plan *plan, const struct cluster *c, int64_t *step, int64_t *exposed);

@@ -14,8 +14,8 @@
 
 #include "sim/engine.h"
 
-/* How many ranks stand for all: whole nodes, two ranks at least. All of them, where the step is not symmetric, or where
- * a trace is to have every message. Of an engine that has its instances. */
+/* Counts the ranks that stand for all: whole nodes, two ranks at least. All ranks do where the step is not symmetric,
+ * or where a trace is to have every message. The engine must have its instances. */
 int64_t symmetry_shift(const struct engine *e);
 /* Every rank does the same in the instance with the next rank and the one before. */
 bool symmetry_holds(const struct engine *e, int instance);

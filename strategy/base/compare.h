@@ -13,7 +13,7 @@ static inline int compare(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* The same of two elements of an array of int64_t. */
+/* Compares two elements of an array of int64_t, for qsort. */
 static inline int compare_elements(const void *a, const void *b)
 {
 	return compare(*(const int64_t *)a, *(const int64_t *)b);

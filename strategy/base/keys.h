@@ -44,7 +44,7 @@ struct key_value {
 /* Reads key=value:…, or NULL for none, into one value for each key of the table. An unknown key, one that comes twice,
  * or an impossible value, is STATUS_INPUT with a line that names it. */
 enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values);
-/* The same check without the values. */
+/* Makes the same checks without reading the values. */
 enum status keys_check(const struct keys *k, const char *pairs);
 
 bool key_is(const struct key_value *v, const char *word);

@@ -34,7 +34,7 @@ void language_space(char *text, size_t size);
 
 /* The attribute lets gcc check the arguments against the original. */
 const char *tr(const char *english) __attribute__((format_arg(1)));
-/* The same in any language, whichever is chosen. */
+/* Looks the sentence up in a given language, whichever is chosen. */
 const char *tr_in(const char *language, const char *english) __attribute__((format_arg(2)));
 
 /* A name that means something else elsewhere ("root" is a rank's role, and a unit of a model), in the table under a key

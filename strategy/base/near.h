@@ -22,7 +22,7 @@ struct near {
 };
 
 void near_consider(struct near *n, const char *name);
-/* The same for functions that list what there is, to which it is given with a `struct near` as context. */
+/* Considers a name too: a callback for functions that list names, with a `struct near` as context. */
 void near_line(void *near, const char *name, const char *what);
 const char *near_words(struct near *n);
 

@@ -45,7 +45,7 @@ void number_exact_bytes(char *out, int size, int64_t bytes);
 void number_format_capacity(char *out, int size, int64_t bytes);
 /* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
 const char *number_format_count(char *out, int64_t n);
-/* As number_whole() reads it back, and short where that is exact: 7000000000 → "7B", 1536000 → "1.536M". */
+/* Prints a count that number_whole() reads back, short where that is exact: 7000000000 → "7B", 1536000 → "1.536M". */
 enum { NUMBER_COUNT = 32 };
 void number_short_count(char out[NUMBER_COUNT], int64_t n);
 /* "45.2 TFLOP/s", "150.3 GFLOP/s": of FLOP/s. */

@@ -20,10 +20,10 @@ bool path_is_there(const char *path); /* a link to nothing is not */
 bool path_is_folder(const char *path);
 bool path_folder_has(const char *folder, const char *name);
 
-/* The descriptor of this process that it names: /dev/stdout, or /dev/fd/63 and /proc/self/fd/63, as the shell's
- * >(command) has it. -1: none. */
+/* The descriptor of this process that a path names: /dev/stdout, or /dev/fd/63 and /proc/self/fd/63, which the shell
+ * makes of >(command). -1: none. */
 int path_descriptor(const char *path);
-/* The same, or /proc/PID/fd/63 of any process. */
+/* True if the path names a descriptor of this process, or of another as /proc/PID/fd/63. */
 bool path_is_descriptor(const char *path);
 /* A path to a descriptor of this process, for other processes too. */
 enum { PATH_OF_DESCRIPTOR = 64 };

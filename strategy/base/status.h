@@ -51,7 +51,7 @@ enum status status_fail(enum status status, const char *format, ...) __attribute
 /* Puts `context: ` before the recorded message: for the one caller that knows where (a file name, a strategy). */
 enum status status_prefix(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same formatting for other texts, and for a piece that is handed to a format as an argument: four such texts of a
+/* Format other texts in the same way: a whole one, or a piece that is an argument of a format. Four such pieces of a
  * thread, of 256 bytes, live at a time. */
 void status_format(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 const char *status_words(const char *text);

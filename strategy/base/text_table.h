@@ -18,7 +18,7 @@ struct text_table {
 
 /* The entry of the pair; NULL if there is none. It moves when others are added. */
 struct text_entry *text_table_find(const struct text_table *t, struct stream_text a, struct stream_text b);
-/* The same, but a missing entry is made, with number -1. */
+/* Finds the entry, or makes it with number -1. */
 struct text_entry *text_table_add(struct text_table *t, struct stream_text a, struct stream_text b);
 void text_table_release(struct text_table *t);
 

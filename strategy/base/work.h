@@ -23,9 +23,9 @@
 #define WORK_LEAST 30000
 enum status work_run(enum status (*piece)(void *context, int i), void *context, int count, int64_t size);
 
-/* So many threads, the caller's among them, from now on; 0, as at the start: one for each core that the process may
- * use. Never more than 4, since each holds what its piece needs. A rank of a run takes the number that it computes
- * with. */
+/* Sets the number of threads, the caller's among them. 0, which is the default, means one for each core that the
+ * process may use. There are never more than 4, since each holds what its piece needs. A rank of a run takes the number
+ * that it computes with. */
 void work_set_threads(int threads);
 
 #endif

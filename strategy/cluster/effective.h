@@ -32,8 +32,8 @@ int64_t effective_constant(const struct cluster *c, int64_t micro_batches);
 /* Bytes that a rank's device holds, of which so many are activations at the peak. */
 int64_t effective_allocated(const struct cluster *c, int64_t bytes, int64_t activations);
 int64_t effective_reserved(const struct cluster *c, int64_t allocated);
-/* The same of a plan made as other software's. beyond: what its caching allocator would hold beside the plan's bytes.
- */
+/* The same two figures of a plan that is made as other software's. beyond: bytes that its caching allocator would hold
+ * beside the plan's. */
 int64_t effective_allocated_as(const struct cluster *c, int64_t bytes, int64_t activations);
 int64_t effective_reserved_as(const struct cluster *c, int64_t allocated, int64_t beyond);
 /* Bytes of a rank's libraries: the cluster's overhead, and what the stack's products work in. */

@@ -87,7 +87,7 @@ struct stack_row {
 };
 const struct stack_row *stack_row(int value);
 
-/* Its words: classes, from the slowest to the fastest, and generations of cards. */
+/* The words that a stack may have: classes, from the slowest to the fastest, and generations of cards. */
 #define STACK_CLASSES "pytorch-eager|pytorch-compiled|deepspeed|megatron|fused"
 #define STACK_CARDS "volta|turing|ampere|ada|hopper|blackwell|cdna3"
 

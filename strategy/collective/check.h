@@ -21,7 +21,7 @@ struct schedule_fault {
 /* ranks: 2 to CHECK_RANKS. False: `why` says what is wrong. */
 bool schedule_check(const struct schedule *s, struct schedule_fault *why);
 
-/* The same for the user's own algorithm, on at most CHECK_RANKS ranks. The tree's algorithms pass without a check. */
+/* Checks a user's own algorithm on at most CHECK_RANKS ranks. The tree's algorithms pass without a check. */
 bool schedule_check_own(enum schedule_algorithm a, int64_t ranks, int64_t root, struct schedule_fault *why);
 
 #endif

@@ -29,8 +29,8 @@ bool model_config_is_path(const char *text);
  */
 enum status model_config_read(struct arena *a, const char *path, const char **specification);
 
-/* The same for the text of a file. where: its name in messages. overrides: "key=value,…", or NULL. name: what titles
- * call the model, or NULL. Files that say the same give the same specification. */
+/* Reads the text of a file. where: its name in messages. overrides: "key=value,…", or NULL. name: the model's name in
+ * titles, or NULL. Files that say the same give the same specification. */
 enum status model_config_text(struct arena *a, const char *text, size_t size, const char *where, const char *overrides,
                               const char *name, const char **specification);
 

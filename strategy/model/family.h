@@ -31,7 +31,7 @@ struct family {
 	enum status (*open)(struct model *m, const struct model_request *q, int name);
 };
 
-/* In the order of help. */
+/* Families are listed in the order of help. */
 #define FAMILY_LIST(X) X(mlp) X(gpt) X(llama) X(abstract)
 
 #define X(name) extern const struct family family_##name;

@@ -34,11 +34,11 @@ void build_section(struct build *b, struct section *section);
 int build_state(struct build *b, const char *name, enum category c, enum type t, int64_t elements);
 /* Declares a buffer and allocates it here. */
 int build_alloc(struct build *b, const char *name, enum category c, enum type t, int64_t elements);
-/* The same in a space other than the device's. */
+/* Do the same in a space other than the device's. */
 int build_state_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements);
 int build_alloc_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements);
 void build_free(struct build *b, int buffer);
-/* In the epilogue: frees all state. */
+/* Frees all state, in the epilogue. */
 void build_free_state(struct build *b);
 
 /* A new operation at the end of the queue, operands absent, no kernel, unit or group. The pointer holds until the next
@@ -54,7 +54,7 @@ int build_number(const struct build *b, const struct op *op);
 /* The next operation of `queue` begins only when operation `number` is done. Nothing is recorded when the queue has
  * waited for it, or for a later one of the same queue, already. number -1: nothing. */
 void build_wait(struct build *b, enum queue queue, int number);
-/* The same for everything issued so far on `on`. */
+/* Waits for everything issued so far on `on`. */
 void build_wait_all(struct build *b, enum queue queue, enum queue on);
 
 static inline struct region region_none(void)

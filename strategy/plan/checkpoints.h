@@ -14,7 +14,7 @@ struct checkpoints {
 	int segments;     /* with full and every=K: as many checkpoints */
 	bool *checkpoint; /* by value: what a segment begins with, made by a kernel outside of it */
 };
-/* The same for kernels [begin, end) alone. A stage keeps what it gets from the one before. */
+/* Decides for kernels [begin, end) alone. A stage keeps what it gets from the one before. */
 void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
                       const struct checkpointing *setting, int begin, int end);
 

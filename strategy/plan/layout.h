@@ -15,9 +15,9 @@ struct memory_use {
 int64_t buffer_bytes(const struct buffer *b);
 /* Peak over the step, in issue order; arena_bytes from plan_layout. */
 void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out);
-/* The same without arena_bytes, which is most of the work. */
+/* Counts the peak without arena_bytes, which are most of the work. */
 void plan_peak(const struct role *r, enum space space, struct memory_use *out);
-/* The same over another section, which begins with all state and nothing else. */
+/* Counts the peak of another section, which begins with all state and nothing else. */
 void plan_section_peak(const struct role *r, const struct section *s, enum space space, struct memory_use *out);
 
 /* Offsets of a role's buffers in one arena per space: buffers share bytes only if waits order every use of the first

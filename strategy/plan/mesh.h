@@ -34,8 +34,8 @@ static inline bool op_is_message(enum op_kind k)
 {
 	return k == OP_SEND || k == OP_RECEIVE;
 }
-/* How many are in a group, and the place of `rank` in its own: -1 if it does not take part. A message is a group of
- * two: 0 sends, 1 receives. */
+/* The number of ranks in a group, and the place of `rank` in its own group: -1 if it takes no part. A message is a
+ * group of two: 0 sends, 1 receives. */
 int64_t op_members(const struct plan *p, const struct op *op);
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
 /* The rank at a place of the group that `rank` is in. */
@@ -55,7 +55,7 @@ int64_t role_first_buffer(const struct plan *p, const struct role *r);
 void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
-/* How many they are on every rank. */
+/* The number of elements of a region, which every rank has alike. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 
 #endif

@@ -204,7 +204,8 @@ int64_t operand_elements(enum op_kind k, int operand, const struct op_sizes *s);
 /* Floating-point operations. They fit where plan_check_sizes passes. */
 int64_t op_flops_of(enum op_kind k, const struct op_sizes *s);
 
-/* In training, over `samples`: a pass of a kernel; and all of the model's kernels, forward and backward, over one. */
+/* FLOPs of training: a pass of a kernel over `samples`, and all kernels of the model, forward and backward, over one.
+ */
 int64_t kernel_flops(const struct model *m, const struct kernel *k, enum pass pass, int64_t samples);
 double model_flops(const struct model *m);
 

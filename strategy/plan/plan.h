@@ -54,7 +54,7 @@
 #include "strategy/plan/types.h"
 
 void plan_release(struct plan *p); /* accepts NULL and a zeroed struct */
-/* So many operands for an operation, all absent. */
+/* Makes an operation's operands, all of them absent. */
 struct region *plan_operands(struct plan *p, int count);
 
 /* ---- reading ---- */
@@ -145,9 +145,9 @@ enum status plan_verify_why(const struct plan *p, const struct layout *layouts, 
 /* plan_verify for a plan that nobody changes any more: what its layouts need is kept with the roles, so that reports of
  * its memory need not lay it out again. */
 enum status plan_verify_and_keep(struct plan *p);
-/* The same, and `companion` meanwhile, on another core where the plan is large: what takes long, reads the plan alone,
- * and needs no more than a structure in order and rules 1 to 3. Once those hold it is called, unless another rule is
- * known to be broken by then. A refusal goes before the companion's own status. */
+/* plan_verify_and_keep() with `companion` beside it, on another core where the plan is large. The companion takes long,
+ * only reads the plan, and needs no more than rules 1 to 3. It is called once those hold, unless another rule is known
+ * to be broken by then. A refusal goes before the companion's own status. */
 enum status plan_verify_beside(struct plan *p, enum status (*companion)(void *context), void *context);
 
 #endif

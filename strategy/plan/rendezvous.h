@@ -96,7 +96,7 @@ int64_t instance_members(const struct rendezvous *v, const struct instance *x);
 int64_t instance_member(const struct rendezvous *v, const struct instance *x, int64_t rank);
 /* The rank at a place of the group that `rank` is in. */
 int64_t instance_rank(const struct rendezvous *v, const struct instance *x, int64_t rank, int64_t member);
-/* How many groups there are, and which of them `rank` is in. */
+/* The number of groups, and the group that `rank` is in. */
 int64_t instance_groups(const struct rendezvous *v, const struct instance *x);
 int64_t instance_group(const struct rendezvous *v, const struct instance *x, int64_t rank);
 

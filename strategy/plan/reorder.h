@@ -1,4 +1,4 @@
-/* The same operations in another order: a plan whose step somebody has put together anew.
+/* A plan with its operations in another order: somebody has put the step together anew.
  *
  *     int order[] = {13, 14, 15, …};                   // operations of the role's step, as the plan numbers them
  *     struct plan mine;
@@ -22,7 +22,7 @@
  *     compute        backward 1 │ backward 0 │ free gradients 1 │ …        begins when the reduce-scatter is done
  *     communication             └ reduce-scatter 1 ┘
  *
- * A plan of ours keeps to that already: in its own order nothing changes.
+ * A compiled plan keeps to that already: in its own order nothing changes.
  */
 #ifndef SHARDLAB_REORDER_H
 #define SHARDLAB_REORDER_H

@@ -71,7 +71,7 @@ bool tree_flag(const struct tree *v, bool *out);
 
 /* A key's value in the file, whichever spelling it has; NULL: it is not there, or null. */
 const struct tree *recipe_find(const struct recipe *r, const char *path);
-/* The same, and null is one. */
+/* A key's value, which may be null; NULL: the key is not there. */
 const struct tree *recipe_spelled(const struct recipe *r, const char *path);
 /* True of null, and of an "auto" that DeepSpeed's models leave out, so that it means the default. */
 bool recipe_is_default(const struct recipe *r, const char *path, const struct tree *v);
@@ -83,7 +83,7 @@ void recipe_bar(struct recipe *r, const struct tree *from, const char *format, .
         __attribute__((format(printf, 3, 4)));
 void recipe_note(struct recipe *r, const struct tree *from, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
-/* How a user writes a setting: --micro-batch. */
+/* The option of a setting: --micro-batch. */
 const char *recipe_option(struct recipe *r, enum setting i);
 /* The setting, and with it what the line of `from` says of here: the option and its value. */
 void recipe_set(struct recipe *r, enum setting i, const struct tree *from, const char *format, ...)

@@ -32,7 +32,7 @@ struct reading_text {
 	size_t length;
 };
 void reading_put(struct reading_text *t, unsigned c); /* in UTF-8 */
-/* So many hexadecimal digits, which it passes. */
+/* Reads `count` hexadecimal digits. */
 bool reading_hexadecimal(struct reading *r, int count, unsigned *out);
 
 #endif

@@ -131,11 +131,11 @@ enum status recipe_read(struct recipe *r, const char *text, size_t size, const c
                         const struct recipe_question *q);
 void recipe_release(struct recipe *r); /* accepts NULL and a zeroed struct */
 
-/* STATUS_INPUT with the first refusal or barrier; then pairs must not be used. What is not JSON for a reader of JSON is
- * no reason: the values are clear. */
+/* STATUS_INPUT with the first refusal or barrier; then pairs must not be used. Syntax that a reader of JSON would
+ * refuse is no barrier: the values are clear. */
 enum status recipe_plan(const struct recipe *r);
-/* The same for those who look for checkpointing themselves: what the file says of it is no reason either. *other: the
- * first such barrier; NULL: there is none. */
+/* recipe_plan() for callers that search checkpointing themselves, so that the file's checkpointing is no barrier
+ * either. *other: the first such barrier; NULL: there is none. */
 enum status recipe_plan_searched(const struct recipe *r, const struct recipe_remark **other);
 
 /* The class of stacks (strategy/cluster/stack.h) that the program is, with this file. */

@@ -35,7 +35,7 @@ struct tree {
 	struct tree *parent, *first, *last, *next;
 };
 
-/* How a file is written: by the end of its name, or else by its first line (whose.c). */
+/* A file's syntax follows from the end of its name, or else from its first line (whose.c). */
 enum tree_syntax { SYNTAX_HJSON, SYNTAX_JSON, SYNTAX_YAML, SYNTAX_TOML };
 
 struct tree_file {

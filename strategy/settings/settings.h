@@ -158,7 +158,7 @@ struct settings settings_default(void);
 /* Takes a value from text. where: for the message, "ranks", "my.plan:4:11: ranks". */
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
 void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
-/* The same with numbers as short as they can be: "1MiB", 0.1. */
+/* Prints numbers as short as they can be: "1MiB", 0.1. */
 void setting_print_short(enum setting i, const struct settings *s, char *out, size_t size);
 /* True if the value is not the default. */
 bool setting_differs(enum setting i, const struct settings *s);

@@ -59,7 +59,7 @@ void tree_add_shard(struct step *s, int group, int shard, struct region home);
 /* ---- reduce.c ---- */
 
 enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
-/* How the gradients of a group get where they are reduced: BUCKET_VIEWS, … */
+/* The way of a group's gradients to where they are reduced: BUCKET_VIEWS, … */
 int reduce_copying(const struct step *s, int group);
 /* Elements of a buffer for the group, which may be as large as a bucket can be, whatever is in it. */
 int64_t reduce_room(const struct step *s, int group);

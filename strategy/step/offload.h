@@ -1,6 +1,6 @@
-/* Where state stays that is not on the device (--offload), and how it comes and goes. What else the step does with
- * state asks struct home and struct state (step.h) and calls these functions, and is the same wherever the state is.
- * Activations are host_values.c's. */
+/* State that stays elsewhere than on the device (--offload): where it is, and how it comes and goes. The rest of the
+ * step asks struct home and struct state (step.h) and calls these functions, and is the same wherever the state is.
+ * Activations are in host_values.c. */
 #ifndef SHARDLAB_OFFLOAD_H
 #define SHARDLAB_OFFLOAD_H
 
@@ -10,7 +10,7 @@
 
 /* STATUS_INPUT if the settings do not go together. */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
-/* Where each kind of state stays, and who updates it. */
+/* Chooses where each kind of state stays, and who updates it. */
 void home_choose(struct step *s);
 /* The queue that works on memory of this space. */
 enum queue space_queue(enum space space);
@@ -36,7 +36,7 @@ int home_fetch(struct step *s, int group, const char *name, int buffer);
  * home_release. */
 struct region home_acquire(struct step *s, int group, const char *name);
 void home_release(struct step *s, int group);
-/* The same in the prologue; and the way back, when a collective has changed the shard. */
+/* Acquires it in the prologue; writes it back when a collective has changed the shard. */
 struct region home_acquire_first(struct step *s, int group);
 void home_write_back(struct step *s, int group);
 
@@ -50,7 +50,7 @@ struct update_part {
 };
 /* Makes the state of a group ready: reads it, if it is on disk. */
 void update_fetch(struct step *s, int group, struct update_part *parts);
-/* Where the update writes 16-bit parameters. */
+/* The region in which the update writes 16-bit parameters. */
 struct region update_parameters16(struct step *s, int group);
 /* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
 void update_return(struct step *s, int group, const struct update_part *parts);

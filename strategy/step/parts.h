@@ -180,7 +180,7 @@ struct step {
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
 
-	/* How far compiling has come. */
+	/* The place that compiling has reached. */
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
 	int nth_micro;   /* how many came before it */

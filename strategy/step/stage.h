@@ -49,7 +49,7 @@ void stage_evaluate(struct step *s);
 	.optimizer = PLACE_WHOLE, .same_samples = true, .stages = true,                                                \
 	.hooks = {.prologue = broadcast_parameters, .micros = (order), .evaluate = stage_evaluate}
 
-/* How the stage of kernels [begin, end) uses a group's tensors. */
+/* The use that the stage of kernels [begin, end) makes of a group's tensors. */
 struct stage_use {
 	bool holds;
 	bool owner; /* it is the first stage that holds them: it counts their gradient in the norm, and shows the

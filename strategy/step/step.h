@@ -42,7 +42,7 @@ bool step_adamw(const struct step *s);
 bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
 /* This role shows and saves the model's buffers: of two that hold the same, the first. */
 bool step_speaks(const struct step *s);
-/* How the owner of a part keeps what no other rank keeps: a slice becomes a shard. */
+/* The placement of a part that only its owner keeps: a slice becomes a shard. */
 enum placement step_owned(enum placement p);
 /* The part of a group in a buffer under a placement. */
 struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
@@ -66,7 +66,7 @@ int step_copy(struct step *s, int group, enum pass pass, struct region from, str
 /* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
  */
 int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
-/* How the software treats state (SOFTWARE_MASTER, …). State that stays elsewhere is treated as shardlab does. */
+/* The software's habit (SOFTWARE_MASTER, …); for state that stays elsewhere, shardlab's. */
 int step_software(const struct step *s, int which);
 
 /* ---- step.c ---- */

@@ -41,11 +41,11 @@ struct variant {
 void variant_grid_make(struct variant_grid *g, const struct settings *given);
 /* Makes the settings of a place; the global batch stays as it is. False: they contradict each other. */
 bool variant_at(const struct variant_grid *g, const struct variant_place *place, struct variant *out);
-/* Its ranks divide more of a copy of the model than those of settings do, in a strategy without groups. */
+/* The strategy, which has no groups, divides more of a copy of the model among ranks than `than` does. */
 bool variant_divides_more(const struct settings *than, const char *strategy);
-/* How much of a user's job differs between two settings of it: another micro-batch is the least, then what is computed
- * again, another strategy by how much more it divides, what is offloaded, another precision. A difference of one kind
- * outweighs all before it. */
+/* The distance between two settings of a user's job. Another micro-batch is the least; then come what is computed
+ * again, another strategy by how much more it divides, what is offloaded, and another precision. A difference of one
+ * kind outweighs all before it. */
 int variant_distance(const struct settings *a, const struct settings *b);
 /* 2, 4, … 64 times as many ranks, with micro-batches of the same size and a batch that grows with the ranks. */
 enum { VARIANT_RANKS = 6 };

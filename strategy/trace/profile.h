@@ -112,11 +112,11 @@ struct profile {
 
 /* One line says what is wrong with a file. On failure `p` is released. */
 enum status profile_open(struct profile *p, const char *const *paths, int count);
-/* The same of "a.json,b.json". */
+/* Opens the files of a list: "a.json,b.json". */
 enum status profile_open_list(struct profile *p, const char *list);
-/* The same for one open file, for callers that have it in memory. */
+/* Adds one open file, for callers that have it in memory. */
 enum status profile_add(struct profile *p, const struct trace_file *f, const char *name);
-/* A trace that is at hand, as one of a simulation. */
+/* Makes a profile of a trace in memory, such as a simulation's. */
 void profile_of_trace(struct profile *p, const struct trace *t);
 void profile_release(struct profile *p); /* accepts NULL and a zeroed struct */
 

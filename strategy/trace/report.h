@@ -118,7 +118,7 @@ struct report_change {
 	char command[1024], emit[16];
 };
 
-/* How well a step uses the devices: model FLOPs (strategy/model/flops.h), not those that were carried out. */
+/* A step's use of the devices, by model FLOPs (strategy/model/flops.h) and not by those that were carried out. */
 struct report_speed {
 	double model_flops;       /* of a step, on all ranks; 0: the model has none */
 	double tflops_per_device; /* 10¹² model FLOPs a second and rank; 0: unknown */
@@ -126,8 +126,8 @@ struct report_speed {
 	double mfu;               /* share of the device's peak (cluster_peak); 0: the peak is unknown */
 };
 
-/* How a GPU's kernels were chosen, and what it did more slowly than it could, counted as operations are put on streams;
- * replayed steps are not counted again. Of the rank that has most. */
+/* The choice of a GPU's kernels, and what it did more slowly than it could, on the rank that has most of it. It is
+ * counted as operations are put on streams; replayed steps are not counted again. */
 struct report_slowed {
 	int64_t gelu_passes;    /* GELU's backward pass was a kernel of its own */
 	int64_t plain_products; /* products of linear layers that cuBLASLt had nothing for: hundreds of times slower */
@@ -138,7 +138,7 @@ struct report_slowed {
 	char attention_forward[40], attention_backward[40];
 	char attention_why[16];    /* "highest" of our own, for nothing was measured; "asked"; "measured" */
 	char attention_times[192]; /* measured: "forward: tensor 412, hopper 301 µs; …", of the first layer */
-	/* Where it was measured how a layer's bias gets its gradient: "768 to 2304: epilogue 202, pass 203 µs; …". */
+	/* Times of the ways to a bias's gradient, where measured: "768 to 2304: epilogue 202, pass 203 µs; …". */
 	char bias_times[512];
 	bool attention_refused; /* cuDNN was asked for, and does not take a pass, which has the next rung */
 	char not_captured[224]; /* why steps were issued anew, not replayed from a graph; "": nothing went wrong */
@@ -197,7 +197,7 @@ struct report {
 	struct report_saved saved;
 	int64_t machine_ranks; /* predicted: the most that share the cores of one machine */
 	int64_t gathering_ns;  /* predicted: how long the epilogue takes to gather the weights; 0: it does not */
-	/* From here on, figures of a real run, as `measured` says. */
+	/* The rest are figures of a real run: `measured` is true. */
 	struct report_data data;
 	char weights_checksum[17];
 	int64_t steps;  /* steps that were done */

@@ -38,7 +38,7 @@ struct foreign_span {
 	int64_t ranks;       /* of its group; 0: it does not say */
 };
 
-/* From one span to another: a launch and its kernel. */
+/* A link from one span to another: a launch and its kernel. */
 struct foreign_flow {
 	size_t from, to; /* spans */
 };
@@ -88,7 +88,7 @@ struct trace_file {
 enum status trace_file_open(struct trace_file *f, const char *path);
 /* what: the path was given to, "{trace}" unless it is another. */
 enum status trace_file_open_as(struct trace_file *f, const char *path, const char *what);
-/* The same from memory; `name` is for messages. */
+/* Reads it from memory; `name` is for messages. */
 enum status trace_file_read(struct trace_file *f, const char *text, size_t size, const char *name);
 void trace_file_release(struct trace_file *f); /* accepts NULL and a zeroed struct */
 

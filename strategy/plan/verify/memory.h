@@ -81,7 +81,7 @@ struct block {
 /* Keeps where it begins. begin, end, axes: the frame, if there is one. */
 void block_set(struct block *b, int own, int rest, int64_t begin, int64_t end, unsigned axes);
 
-/* As large as a line of a cache: what a step of a long pipeline has alive is far more than caches hold. */
+/* The struct is as large as a cache line: a long pipeline's step has more of them alive than caches hold. */
 struct cells {
 	struct block *blocks;
 	int count, capacity; /* count 0: they are unused */

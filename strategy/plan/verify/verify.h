@@ -94,7 +94,7 @@ bool is_norm_collective(const struct op *op); /* of a batch norm, or of the mode
 
 /* group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
-/* Its axes, ends and neighbour make sense (rule 2). */
+/* The operation's axes, ends and neighbour make sense (rule 2). */
 enum status verify_group(const struct at *a);
 /* Members of the role in one group; and of those, how many hold the same if along `distinct` each holds its own. */
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r);
