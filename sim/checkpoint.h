@@ -33,8 +33,8 @@ struct checkpoint_cost {
 /* The plan has checkpoints. STATUS_INPUT: the cluster has no disk. */
 enum status checkpoint_cost(const struct plan *p, const struct cluster *c, struct checkpoint_cost *out);
 
-/* For how long a step waits on average, with a checkpoint every so many of step_s. async: it is copied, and written
- * while steps go on; what is not written yet when the next one is due is waited for. */
+/* The average wait of a step, in seconds, with a checkpoint after every `every` steps of step_s. async: a checkpoint is
+ * copied, and written while steps go on; the next one waits until it is written. */
 double checkpoint_stall(const struct checkpoint_cost *c, bool async, int64_t every, double step_s);
 
 struct checkpoint_rhythm {

@@ -147,7 +147,8 @@ static inline const struct simulated_instance *engine_instance(const struct engi
 enum status instances_make(struct engine *e); /* before there are processes */
 enum status groups_make(struct engine *e);    /* after */
 int group_of(const struct engine *e, int process, int op);
-/* When the last that an operation needs had come: of communication of its group, else of itself. */
+/* The time at which all that an operation needs had come: its group's last member, or itself where it is no
+ * communication. */
 int64_t engine_came(const struct engine *e, int process, int op);
 void instances_release(struct engine *e);
 

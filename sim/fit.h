@@ -33,11 +33,11 @@ void fit_find_change(const struct plan *p, const char *cluster, struct report_ch
  */
 struct fit_search;
 struct fit_search *fit_begin(const struct plan *p, const char *cluster); /* NULL: out of memory */
-/* False: `out` is what was looked for. */
+/* False: the search is over, and `out` is its result. */
 bool fit_next(struct fit_search *f, struct report_change *out);
-/* Before the first of them: a chosen step of more operations has the time that two short ones predict. */
+/* Call it before the first fit_next(): a chosen step of more operations has the time that two short ones predict. */
 void fit_exact_up_to(struct fit_search *f, int64_t operations);
-/* Compiled so far, since the memory was last searched. */
+/* The number of plans compiled since memory was last searched. */
 int64_t fit_plans(const struct fit_search *f);
 void fit_end(struct fit_search *f); /* accepts NULL */
 

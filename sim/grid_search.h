@@ -81,10 +81,10 @@ bool grid_search_next(struct grid_search *f);
 enum type grid_search_halves(const struct cluster *c);
 void grid_search_release(struct grid_search *f); /* accepts NULL and a zeroed struct */
 
-/* The time of a step, its tightest memory, or all else that is known of settings. of another number of ranks than the
- * grid's, too. STATUS_INPUT: they cannot be compiled, or the cluster has no rates for them. */
+/* Reports on settings: the time of a step (`timed`), its tightest memory and the rest. They may have another number of
+ * ranks than the grid. STATUS_INPUT: they cannot be compiled, or the cluster has no rates for them. */
 enum status grid_search_report(struct grid_search *f, const struct settings *s, bool timed, struct report *out);
-/* Can they be compiled and timed? On as many ranks as the grid's. */
+/* STATUS_INPUT: settings with the grid's number of ranks cannot be compiled or timed. */
 enum status grid_search_try(struct grid_search *f, const struct settings *s);
 /* The time of a place's step; -1: it does not fit (unless fits_or_not), or cannot be compiled. exactly: it is simulated
  * as it is, however many micro-batches it has. tightest: NULL, or what its memory is. */

@@ -3,7 +3,7 @@
  *     struct own_step steps[] = {{.plan = &a, .ceilings = &c, .measured = 1530000000}, …};
  *     enum status s = own_fit_steps(&stack, steps, 2);
  *
- * Each step that is not another one once more frees one constant, in the order of OWN_LIST; more steps than constants
+ * Each step that does not repeat another one frees one constant, in the order of OWN_LIST; more steps than constants
  * are met as well as they can be. A constant is a factor of shares, none of which passes its ceiling. Those that are
  * not free yet go along with products: one step alone moves all rates by one factor. A step in which attention takes
  * half of the time would else make products answer for attention, and steps of shorter sequences would be off. The
@@ -50,10 +50,10 @@ enum { OWN_STEPS = 32 }; /* at most, in one fit */
  * fitted on. */
 enum status own_fit_steps(struct stack *s, struct own_step *steps, int count);
 
-/* The factor of activations by which plans peak at what was measured, bytes allocated; what the allocator holds beside
- * them; and the workspace of libraries. A plan made as other software's frees as.activations and as.held in place of
- * activations.factor and reserved.share. peak, reserved, device: allocated, held by the allocator, and in use on all of
- * the device; 0: not measured. STATUS_INPUT: outside of the bounds, or they contradict each other. */
+/* Fits the factor of activations with which plans peak at the measured bytes allocated, the share that the allocator
+ * holds beside them, and the workspace of libraries. A plan made as other software's frees as.activations and as.held
+ * in place of activations.factor and reserved.share. peak, reserved, device: allocated, held by the allocator, and in
+ * use on all of the device; 0: not measured. STATUS_INPUT: outside of the bounds, or they contradict each other. */
 struct own_peak {
 	const struct plan *plan;
 	const struct cluster *ceilings; /* without a stack */
@@ -61,8 +61,8 @@ struct own_peak {
 };
 enum status own_fit_peaks(struct stack *s, const struct own_peak *peaks, int count);
 
-/* Products, network, traffic and attention at once, from a step of which each kind's time was recorded, and the step's
- * constant from what is left. name: of the file. STATUS_INPUT: products take less than the ceilings allow. */
+/* Fits products, network, traffic and attention at once, from a step whose times were recorded by kind, and the step's
+ * constant from the rest. name: of the file. STATUS_INPUT: products take less than the ceilings allow. */
 enum status own_fit_trace(struct stack *s, struct own_step *step, const struct profile *recorded, const char *name);
 
 /* Rows, ranks, widths and tokens that it stands on, and the range of a calibrated stack. */

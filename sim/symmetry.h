@@ -1,4 +1,4 @@
-/* Message by message, nodes of which each does what its neighbour does at the same time need not all be simulated.
+/* At the grain of messages not all nodes need be simulated, if each does what its neighbour does at the same time.
  *
  *     ranks   0 1 2 3 │ 4 5 6 7 │ 8 9 10 11        a ring over three nodes, as full and as fast as each other
  *             ──────► │ ──────► │ ───────►

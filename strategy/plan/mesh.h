@@ -1,4 +1,4 @@
-/* Ranks in a mesh of axes: who stands where along which, and who takes part in communication. */
+/* Ranks in a mesh of axes: each one's coordinates, and the members of a communication. */
 #ifndef SHARDLAB_PLAN_MESH_H
 #define SHARDLAB_PLAN_MESH_H
 

@@ -30,7 +30,8 @@ void curves_begin(struct curves *c);
 void curves_add(struct curves *c, int64_t step, double loss, double validation_loss);
 void curves_release(struct curves *c); /* accepts NULL and a zeroed struct */
 
-/* Point i of a curve, from 0; past those that were kept comes the last one, if it was not. False: there is none. */
+/* Point i of a curve, from 0. The last point comes after those that were kept, if it is not one of them. False: there
+ * is none. */
 bool curves_training(const struct curves *c, int64_t i, struct curve_point *out);
 bool curves_validation(const struct curves *c, int64_t i, struct curve_point *out);
 

@@ -49,7 +49,8 @@ struct figure_list {
 	struct figure figure[32];
 	int count;
 };
-/* Returns `v`, a member of the report, and says where it stands in tables, if that is asked. Nowhere without a name. */
+/* Returns `v`, a member of the report, and notes its place in tables, if that is asked. A figure without a name has
+ * none. */
 int64_t *figure_shown(const struct form *f, int64_t *v, struct figure where);
 
 #endif

@@ -35,9 +35,9 @@ enum gpu_kind gpu_kind_of(const char *category, const char *thread, const char *
  * called: an all-to-all runs as ncclDevKernel_SendRecv. */
 enum gpu_kind gpu_kind_of_span(const struct trace_file *f, const struct foreign_span *s, const char **what);
 
-/* PyTorch says a collective's name in an argument, "all_to_allv", "_allgather_base" (ProcessGroupNCCL.cpp); without it
- * the kernel's name or its range's does, "ncclDevKernel_AllReduce_…", "nccl:all_reduce", but for all that NCCL makes of
- * messages: ncclDevKernel_SendRecv may be anything, and is a message here. */
+/* PyTorch has a collective's name in an argument, "all_to_allv", "_allgather_base" (ProcessGroupNCCL.cpp). Without it
+ * the name of the kernel or its range tells, "ncclDevKernel_AllReduce_…", "nccl:all_reduce". ncclDevKernel_SendRecv, of
+ * which NCCL makes several collectives, counts as a message. */
 enum gpu_collective gpu_collective_of(const char *name);
 /* The range that a host draws around a collective: "gloo:all_reduce" (ProcessGroupGloo.cpp). */
 bool host_communicates(const char *category, const char *name);

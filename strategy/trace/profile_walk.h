@@ -7,9 +7,10 @@
 /* The first span of a process, or of one behind it: those of a process follow one another. */
 size_t profile_first_span(const struct trace_file *f, int process);
 
-/* Goes through the threads of a process. phases: by span of the file; those of this process are set. w: NULL, or what
- * its operators and its collectives take is added, each operator without those that it calls, in pieces; steps are not
- * set. */
+/* Goes through the threads of a process. phases: by span of the file; those of this process are set. w: NULL, or the
+ * times of operators and collectives are added to it, each operator in pieces, without those that it calls; steps are
+ * not set.
+ */
 void profile_walk(const struct trace_file *f, int process, enum profile_phase *phases, struct profile_work *w);
 
 #endif

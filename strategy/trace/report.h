@@ -214,8 +214,8 @@ struct report {
 	double units_per_s; /* tokens or samples a second */
 };
 
-/* Whether it fits, as far as a prediction can say: under a stack memory is known within a twentieth, and what is as
- * near to the capacity, above or below, is close. "yes", "close", "no". */
+/* A prediction's answer to whether the step fits: "yes", "close", "no". Under a stack memory is known within a
+ * twentieth, and a need that is as near to the capacity, above or below, is close. */
 #define REPORT_CLOSE 20 /* one part in */
 enum report_fit { FIT_YES, FIT_CLOSE, FIT_NO };
 enum report_fit report_fit(const struct report *r);
@@ -236,9 +236,10 @@ void report_release(struct report *r);
 
 /* The JSON object of the design. New reference. */
 json_t *report_to_json(const struct report *r);
-/* The part of it for the overhead: bytes by name, and in_use_bytes; null if nothing was measured. New reference. */
+/* The overhead's part of that object: bytes by name, and in_use_bytes; null if nothing was measured. New reference. */
 json_t *report_overhead_to_json(const struct report_overhead *o);
-/* The inverse, for `validate`, which reads what a run printed. STATUS_RUN when fields are missing or of another type.
+/* Reads such an object, for `validate`, which reads a run's output. STATUS_RUN: fields are missing or have another
+ * type.
  */
 enum status report_from_json(struct report *r, const json_t *object);
 
