@@ -57,12 +57,9 @@ __global__ void __launch_bounds__(THREADS, 2) multiply(const struct product p)
 
 	auto copy = [&](int tile) {
 		const int place = tile % PLACES * TILE;
-		if (tile < tiles) {
-			copy_terms<copier, A_ALONG, SIDE, DEPTH, THREADS>(of_a + place, p.a, p.a_stride, first_row, p.m,
-			                                                  tile * DEPTH, p.k);
-			copy_terms<copier, B_ALONG, SIDE, DEPTH, THREADS>(of_b + place, p.b, p.b_stride, first_column,
-			                                                  p.n, tile * DEPTH, p.k);
-		}
+		if (tile < tiles)
+			copy_tile<copier, A_ALONG, B_ALONG, SIDE, DEPTH, THREADS>(
+			        p, first_row, first_column, tile * DEPTH, of_a + place, of_b + place);
 		cp_async_commit();
 	};
 	for (int tile = 0; tile < PLACES - 1; tile++)

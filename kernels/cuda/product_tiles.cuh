@@ -41,6 +41,15 @@ __device__ __forceinline__ void copy_terms(T *tile, const void *from, int64_t st
 		                                           static_cast<int>(rows) - first);
 }
 
+/* Begins to copy a block's tiles of A and B: terms [k, k + DEPTH) of its rows and columns. */
+template <typename Copy, bool A_ALONG, bool B_ALONG, int SIDE, int DEPTH, int THREADS, typename T>
+__device__ __forceinline__ void copy_tile(const struct product &p, int first_row, int first_column, int k, T *of_a,
+                                          T *of_b)
+{
+	copy_terms<Copy, A_ALONG, SIDE, DEPTH, THREADS>(of_a, p.a, p.a_stride, first_row, p.m, k, p.k);
+	copy_terms<Copy, B_ALONG, SIDE, DEPTH, THREADS>(of_b, p.b, p.b_stride, first_column, p.n, k, p.k);
+}
+
 /* f(tag of the 16-bit type, whether A lies along k, whether B does). No layer has A across k and B along it. */
 template <typename F> int with_operands(const struct product *p, F f)
 {
