@@ -137,7 +137,7 @@ void new_folder_sweep_all(const char *parent, const char *begins)
 void folder_remove(const char *path, const char *first)
 {
 	size_t bytes = strlen(path) + NAME_ROOM;
-	char *folder = array_room(bytes, 1);
+	char *folder = array_unset(bytes, 1);
 	snprintf(folder, bytes, "%s.%ld.%d" SUFFIX, path, (long)getpid(), NAME_TRIES);
 	if (rename(path, folder))
 		snprintf(folder, bytes, "%s", path);
@@ -192,7 +192,7 @@ static bool try_name(struct new_folder *f, const char *name)
 static enum status make_temporary(struct new_folder *f)
 {
 	size_t bytes = strlen(f->path) + NAME_ROOM;
-	char *name = array_room(bytes, 1);
+	char *name = array_unset(bytes, 1);
 	bool made = false;
 	for (int i = 0; !made && i < NAME_TRIES; i++) {
 		snprintf(name, bytes, "%s.%ld.%d" SUFFIX, f->path, (long)getpid(), i);

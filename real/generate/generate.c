@@ -15,7 +15,7 @@ struct run {
 	struct model model;
 	struct model_weights weights;
 	struct inference inference;
-	struct sampler_room room;
+	struct sampler_scratch scratch;
 	struct bytes pending; /* bytes of a character that is not whole yet */
 };
 
@@ -128,7 +128,7 @@ static enum status draw(struct run *r, const float *logits, int32_t *token)
 	if (!vector_is_finite(ELEMENT_FP32, classes, logits))
 		return status_fail(STATUS_RUN, "the model's logits are not finite at token %lld: are its weights?",
 		                   (long long)position);
-	*token = sample(&r->o->rule, &r->room, logits, classes, position);
+	*token = sample(&r->o->rule, &r->scratch, logits, classes, position);
 	return STATUS_OK;
 }
 
@@ -183,7 +183,7 @@ enum status generate_run(const struct generate_options *o, struct generation *g)
 	model_weights_release(&r.weights);
 	model_release(&r.model);
 	codec_release(&r.codec);
-	sampler_room_release(&r.room);
+	sampler_scratch_release(&r.scratch);
 	bytes_release(&r.pending);
 	return s;
 }

@@ -39,24 +39,24 @@ static void keep_largest(struct candidate *list, const float *logits, int64_t cl
 }
 
 /* The candidates; they are in order if only some of them stay. */
-static struct candidate *candidates(const struct sampler_rule *rule, struct sampler_room *room, const float *logits,
-                                    int64_t classes, int64_t n)
+static struct candidate *candidates(const struct sampler_rule *rule, struct sampler_scratch *scratch,
+                                    const float *logits, int64_t classes, int64_t n)
 {
 	enum { FEW = 256 };
-	if (room->capacity < classes) {
-		free(room->list);
-		room->list = array_make((size_t)classes, sizeof *room->list);
-		room->capacity = classes;
+	if (scratch->capacity < classes) {
+		free(scratch->list);
+		scratch->list = array_make((size_t)classes, sizeof *scratch->list);
+		scratch->capacity = classes;
 	}
 	if (n <= FEW && n < classes) {
-		keep_largest(room->list, logits, classes, n);
-		return room->list;
+		keep_largest(scratch->list, logits, classes, n);
+		return scratch->list;
 	}
 	for (int64_t i = 0; i < classes; i++)
-		room->list[i] = (struct candidate){.logit = logits[i], .token = (int32_t)i};
+		scratch->list[i] = (struct candidate){.logit = logits[i], .token = (int32_t)i};
 	if (n < classes || rule->top_p < 1)
-		qsort(room->list, (size_t)classes, sizeof *room->list, by_logit);
-	return room->list;
+		qsort(scratch->list, (size_t)classes, sizeof *scratch->list, by_logit);
+	return scratch->list;
 }
 
 /* e^((logit − the largest)/temperature), and their sum */
@@ -88,13 +88,13 @@ static double uniform_at(uint64_t seed, int64_t position)
 	return ((double)(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-int32_t sample(const struct sampler_rule *rule, struct sampler_room *room, const float *logits, int64_t classes,
+int32_t sample(const struct sampler_rule *rule, struct sampler_scratch *scratch, const float *logits, int64_t classes,
                int64_t position)
 {
 	if (rule->temperature <= 0)
 		return largest(logits, classes);
 	int64_t n = rule->top_k > 0 && rule->top_k < classes ? rule->top_k : classes, i = 0;
-	struct candidate *list = candidates(rule, room, logits, classes, n);
+	struct candidate *list = candidates(rule, scratch, logits, classes, n);
 	double sum = weigh(list, n, logits[largest(logits, classes)], rule->temperature);
 	n = nucleus(list, n, rule->top_p, &sum);
 	double at = uniform_at(rule->seed, position) * sum;
@@ -103,10 +103,10 @@ int32_t sample(const struct sampler_rule *rule, struct sampler_room *room, const
 	return list[i].token;
 }
 
-void sampler_room_release(struct sampler_room *room)
+void sampler_scratch_release(struct sampler_scratch *scratch)
 {
-	if (!room)
+	if (!scratch)
 		return;
-	free(room->list);
-	*room = (struct sampler_room){0};
+	free(scratch->list);
+	*scratch = (struct sampler_scratch){0};
 }

@@ -6,9 +6,9 @@
  * token's position alone (real/rank/random.h).
  *
  *     struct sampler_rule rule = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
- *     struct sampler_room room = {0};
- *     int32_t token = sample(&rule, &room, logits, 50257, position);
- *     sampler_room_release(&room);
+ *     struct sampler_scratch scratch = {0};
+ *     int32_t token = sample(&rule, &scratch, logits, 50257, position);
+ *     sampler_scratch_release(&scratch);
  */
 #ifndef SHARDLAB_GENERATE_SAMPLE_H
 #define SHARDLAB_GENERATE_SAMPLE_H
@@ -23,7 +23,7 @@ struct sampler_rule {
 };
 
 /* Memory for the candidates, kept from token to token. A zeroed one is released. */
-struct sampler_room {
+struct sampler_scratch {
 	struct candidate {
 		float logit;
 		int32_t token;
@@ -32,8 +32,8 @@ struct sampler_room {
 	int64_t capacity;
 };
 
-int32_t sample(const struct sampler_rule *rule, struct sampler_room *room, const float *logits, int64_t classes,
+int32_t sample(const struct sampler_rule *rule, struct sampler_scratch *scratch, const float *logits, int64_t classes,
                int64_t position);
-void sampler_room_release(struct sampler_room *room); /* accepts NULL */
+void sampler_scratch_release(struct sampler_scratch *scratch); /* accepts NULL */
 
 #endif

@@ -4,11 +4,11 @@
 
 #include "real/tokenizer/character.h"
 
-void bpe_room_release(struct bpe_room *r)
+void bpe_scratch_release(struct bpe_scratch *r)
 {
 	free(r->symbols);
 	free(r->heap);
-	*r = (struct bpe_room){0};
+	*r = (struct bpe_scratch){0};
 }
 
 /* ---- the heap: the lowest rank, of equal ranks the leftmost ---- */
@@ -18,7 +18,7 @@ static bool is_before(const struct waiting *a, const struct waiting *b)
 	return a->rank != b->rank ? a->rank < b->rank : a->place < b->place;
 }
 
-static void heap_push(struct bpe_room *r, struct waiting w)
+static void heap_push(struct bpe_scratch *r, struct waiting w)
 {
 	ARRAY_ADD(r->heap, r->waiting, r->heap_capacity);
 	size_t i = r->waiting - 1;
@@ -27,7 +27,7 @@ static void heap_push(struct bpe_room *r, struct waiting w)
 	r->heap[i] = w;
 }
 
-static struct waiting heap_pop(struct bpe_room *r)
+static struct waiting heap_pop(struct bpe_scratch *r)
 {
 	struct waiting first = r->heap[0], last = r->heap[--r->waiting];
 	size_t i = 0;
@@ -43,7 +43,7 @@ static struct waiting heap_pop(struct bpe_room *r)
 
 /* ---- symbols ---- */
 
-static void add_symbol(struct bpe_room *r, int32_t token)
+static void add_symbol(struct bpe_scratch *r, int32_t token)
 {
 	int32_t place = (int32_t)r->count;
 	*ARRAY_ADD(r->symbols, r->count, r->capacity) = (struct symbol){token, place - 1, -1};
@@ -60,7 +60,7 @@ static bool has_bytes(const struct bpe *b, const char *text, size_t size)
 }
 
 /* A character that is no token. *was: the last symbol stands for one of these. */
-static void add_unknown(const struct bpe *b, struct bpe_room *r, const char *text, size_t size, bool *was)
+static void add_unknown(const struct bpe *b, struct bpe_scratch *r, const char *text, size_t size, bool *was)
 {
 	if (has_bytes(b, text, size)) {
 		for (size_t i = 0; i < size; i++)
@@ -73,7 +73,7 @@ static void add_unknown(const struct bpe *b, struct bpe_room *r, const char *tex
 	}
 }
 
-static void add_characters(const struct bpe *b, struct bpe_room *r, const char *word, size_t size)
+static void add_characters(const struct bpe *b, struct bpe_scratch *r, const char *word, size_t size)
 {
 	bool unknown = false;
 	for (size_t i = 0, n; i < size; i += n) {
@@ -89,7 +89,7 @@ static void add_characters(const struct bpe *b, struct bpe_room *r, const char *
 }
 
 /* The symbol and the one behind it wait, if they merge. */
-static void consider(const struct bpe *b, struct bpe_room *r, int32_t place)
+static void consider(const struct bpe *b, struct bpe_scratch *r, int32_t place)
 {
 	const struct symbol *s = place < 0 ? NULL : &r->symbols[place];
 	const struct merge *m =
@@ -99,7 +99,7 @@ static void consider(const struct bpe *b, struct bpe_room *r, int32_t place)
 }
 
 /* A pair that waited may have been merged with another in the meantime. */
-static bool still_holds(const struct bpe *b, const struct bpe_room *r, const struct waiting *w)
+static bool still_holds(const struct bpe *b, const struct bpe_scratch *r, const struct waiting *w)
 {
 	const struct symbol *s = &r->symbols[w->place];
 	if (s->token < 0 || s->next < 0)
@@ -108,7 +108,7 @@ static bool still_holds(const struct bpe *b, const struct bpe_room *r, const str
 	return m && m->merged == w->merged;
 }
 
-static void merge(struct bpe_room *r, const struct waiting *w)
+static void merge(struct bpe_scratch *r, const struct waiting *w)
 {
 	struct symbol *s = &r->symbols[w->place], *right = &r->symbols[s->next];
 	s->token = w->merged;
@@ -118,25 +118,25 @@ static void merge(struct bpe_room *r, const struct waiting *w)
 		r->symbols[s->next].previous = w->place;
 }
 
-void bpe_encode(const struct bpe *b, struct bpe_room *room, const char *word, size_t size, struct token_list *ids)
+void bpe_encode(const struct bpe *b, struct bpe_scratch *scratch, const char *word, size_t size, struct token_list *ids)
 {
 	int32_t whole = b->whole_words ? vocabulary_find(&b->vocabulary, word, size) : -1;
 	if (whole >= 0 || b->words_alone) {
 		token_list_add(ids, whole >= 0 ? whole : b->unknown);
 		return;
 	}
-	room->count = room->waiting = 0;
-	add_characters(b, room, word, size);
-	for (size_t i = 0; i + 1 < room->count; i++)
-		consider(b, room, (int32_t)i);
-	while (room->waiting) {
-		struct waiting w = heap_pop(room);
-		if (!still_holds(b, room, &w))
+	scratch->count = scratch->waiting = 0;
+	add_characters(b, scratch, word, size);
+	for (size_t i = 0; i + 1 < scratch->count; i++)
+		consider(b, scratch, (int32_t)i);
+	while (scratch->waiting) {
+		struct waiting w = heap_pop(scratch);
+		if (!still_holds(b, scratch, &w))
 			continue;
-		merge(room, &w);
-		consider(b, room, room->symbols[w.place].previous);
-		consider(b, room, w.place);
+		merge(scratch, &w);
+		consider(b, scratch, scratch->symbols[w.place].previous);
+		consider(b, scratch, w.place);
 	}
-	for (int32_t i = room->count ? 0 : -1; i >= 0; i = room->symbols[i].next)
-		token_list_add(ids, room->symbols[i].token);
+	for (int32_t i = scratch->count ? 0 : -1; i >= 0; i = scratch->symbols[i].next)
+		token_list_add(ids, scratch->symbols[i].token);
 }

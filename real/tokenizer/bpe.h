@@ -22,7 +22,7 @@ struct bpe {
 };
 
 /* Memory that words share. A zeroed one is released. */
-struct bpe_room {
+struct bpe_scratch {
 	struct symbol {
 		int32_t token, previous, next; /* next -1: the last; token -1: merged into the one before */
 	} * symbols;
@@ -32,8 +32,9 @@ struct bpe_room {
 	} * heap;
 	size_t waiting, heap_capacity;
 };
-void bpe_room_release(struct bpe_room *r);
+void bpe_scratch_release(struct bpe_scratch *r);
 
-void bpe_encode(const struct bpe *b, struct bpe_room *room, const char *word, size_t size, struct token_list *ids);
+void bpe_encode(const struct bpe *b, struct bpe_scratch *scratch, const char *word, size_t size,
+                struct token_list *ids);
 
 #endif

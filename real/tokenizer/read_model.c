@@ -76,17 +76,17 @@ static enum status find_token(const struct part *p, size_t i, const struct vocab
 	return part_fail(p, "entry %zu: '%.*s' is not in the vocabulary", i, size < 60 ? (int)size : 60, text);
 }
 
-static enum status read_merge(const struct part *p, size_t i, struct bpe *b, struct bytes *room)
+static enum status read_merge(const struct part *p, size_t i, struct bpe *b, struct bytes *joined)
 {
 	struct two t = {.left = ""};
 	struct merge m = {.rank = (int32_t)i};
 	TRY(split_merge(p, i, &t));
 	TRY(find_token(p, i, &b->vocabulary, t.left, t.left_size, &m.left));
 	TRY(find_token(p, i, &b->vocabulary, t.right, t.right_size, &m.right));
-	room->size = 0;
-	bytes_add(room, t.left, t.left_size);
-	bytes_add(room, t.right, t.right_size);
-	TRY(find_token(p, i, &b->vocabulary, room->size ? room->at : "", room->size, &m.merged));
+	joined->size = 0;
+	bytes_add(joined, t.left, t.left_size);
+	bytes_add(joined, t.right, t.right_size);
+	TRY(find_token(p, i, &b->vocabulary, joined->size ? joined->at : "", joined->size, &m.merged));
 	merge_table_put(&b->merges, m);
 	return STATUS_OK;
 }
@@ -99,15 +99,15 @@ static bool is_version(const json_t *merge)
 
 static enum status read_merges(const struct part *p, struct bpe *b)
 {
-	struct bytes room = {0};
+	struct bytes joined = {0};
 	enum status s = STATUS_OK;
 	if (!json_is_array(p->object))
 		return part_fail(p, "a list is needed");
 	merge_table_init(&b->merges, json_array_size(p->object));
 	for (size_t i = 0; i < json_array_size(p->object) && !s; i++)
 		if (!is_version(json_array_get(p->object, i)))
-			s = read_merge(p, i, b, &room);
-	bytes_release(&room);
+			s = read_merge(p, i, b, &joined);
+	bytes_release(&joined);
 	return s;
 }
 

@@ -75,7 +75,7 @@ struct encoding {
 	const struct tokenizer_parts *parts;
 	struct bytes text; /* of a stretch, normalized */
 	struct pieces now, next;
-	struct bpe_room room;
+	struct bpe_scratch scratch;
 	struct token_list *ids;
 };
 
@@ -88,7 +88,7 @@ static enum status encode_words(struct encoding *e, const char *text, size_t siz
 	pieces_end(&e->now);
 	enum status s = cut(p->cuts, p->cut_count, first, &e->now, &e->next);
 	for (size_t i = 0, begin = 0; i < e->now.count && !s; begin = e->now.ends[i++])
-		bpe_encode(&p->bpe, &e->room, e->now.text.at + begin, e->now.ends[i] - begin, e->ids);
+		bpe_encode(&p->bpe, &e->scratch, e->now.text.at + begin, e->now.ends[i] - begin, e->ids);
 	return s;
 }
 
@@ -145,7 +145,7 @@ enum status tokenizer_encode(const struct tokenizer *t, const char *text, size_t
 	bytes_release(&e.text);
 	pieces_release(&e.now);
 	pieces_release(&e.next);
-	bpe_room_release(&e.room);
+	bpe_scratch_release(&e.scratch);
 	return s;
 }
 

@@ -158,7 +158,7 @@ void *array_make(size_t count, size_t element_bytes)
 	return p;
 }
 
-void *array_room(size_t count, size_t element_bytes)
+void *array_unset(size_t count, size_t element_bytes)
 {
 	if (count >= SIZE_MAX / element_bytes)
 		memory_exhausted();

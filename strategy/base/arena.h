@@ -41,7 +41,7 @@ void *arena_fit(struct arena *a, void *array, int count, int *capacity, size_t e
 /* An array in ordinary memory, for free(): zeroed, and never NULL. */
 void *array_make(size_t count, size_t element_bytes) __attribute__((returns_nonnull));
 /* Makes such an array without zeroing it, for elements that are written before they are read. */
-void *array_room(size_t count, size_t element_bytes) __attribute__((returns_nonnull));
+void *array_unset(size_t count, size_t element_bytes) __attribute__((returns_nonnull));
 /* Grows an array that lives in ordinary memory so that `count + 1` elements fit; doubles. `capacity` is updated. */
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes);
 

@@ -15,7 +15,7 @@ void order_make(struct order *o, const struct role *r, const struct section *s)
 	int n = s->end - s->begin, last[QUEUE_COUNT];
 	o->begin = s->begin;
 	o->role = r;
-	o->clock = array_room((size_t)n + 1, sizeof *o->clock);
+	o->clock = array_unset((size_t)n + 1, sizeof *o->clock);
 	memset(o->clock, -1, ((size_t)n + 1) * sizeof *o->clock);
 	memset(last, -1, sizeof last);
 	for (int i = s->begin; i < s->end; i++) {

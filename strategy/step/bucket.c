@@ -77,14 +77,14 @@ static void open_bucket(struct step *s, int group)
 {
 	struct open_bucket *b = &s->bucket;
 	reduce_wait(s, GROUPS_IN_FLIGHT);
-	b->room = reduce_room(s, group);
+	b->capacity = reduce_capacity(s, group);
 	b->used = 0;
 	if (b->own >= 0 && !reduce_uses(s, b->own)) {
 		b->buffer = b->own;
 		return;
 	}
 	b->buffer = build_alloc(s->b, step_name(s, "bucket.%s", s->plan->groups[group].name), CATEGORY_GATHERED,
-	                        plan_gradient_type(s->plan), b->room);
+	                        plan_gradient_type(s->plan), b->capacity);
 }
 
 int64_t bucket_elements(const struct plan *p)
@@ -122,7 +122,7 @@ void bucket_put(struct step *s, int group)
 		send_alone(s, group);
 		return;
 	}
-	if (b->buffer >= 0 && b->used + g->padded > b->room)
+	if (b->buffer >= 0 && b->used + g->padded > b->capacity)
 		bucket_send(s);
 	if (b->buffer < 0)
 		open_bucket(s, group);

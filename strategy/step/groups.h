@@ -62,7 +62,7 @@ enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a n
 /* The way of a group's gradients to where they are reduced: BUCKET_VIEWS, … */
 int reduce_copying(const struct step *s, int group);
 /* Elements of a buffer for the group, which may be as large as a bucket can be, whatever is in it. */
-int64_t reduce_room(const struct step *s, int group);
+int64_t reduce_capacity(const struct step *s, int group);
 /* Waits until no more than so many buffers of whole gradients are on their way. */
 void reduce_wait(struct step *s, int in_flight);
 void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */

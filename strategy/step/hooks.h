@@ -1,5 +1,5 @@
 /* The part of the shared training step that a strategy's hooks may use. The step itself is opaque to them;
- * strategy/step/ step.h is for the files of strategy/step alone.
+ * step.h is for the files of strategy/step alone.
  *
  * A strategy without hooks gets those that its placements ask for: gather_* for parameters that are shards, reduce_*
  * for gradients. Most strategies add a prologue at most.
@@ -56,9 +56,9 @@ void step_place_value(struct step *s, int value, struct region at);
 /* Moves it to another part of the same buffer. */
 void step_move_value(struct step *s, int value, struct region at);
 struct region step_counter(const struct step *s); /* of steps */
-/* Computes the loss, and turns the logits into their gradient in place. wide: this rank has the samples of all ranks.
+/* Computes the loss, and turns the logits into their gradient in place. all_ranks: this rank has all samples.
  */
-struct op *step_classifier(struct step *s, bool wide);
+struct op *step_classifier(struct step *s, bool all_ranks);
 
 /* ---- parameters (gather.c) ---- */
 

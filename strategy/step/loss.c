@@ -20,10 +20,10 @@ static struct op *loss_op(struct step *s, enum op_kind kind)
 	return op;
 }
 
-struct op *step_classifier(struct step *s, bool wide)
+struct op *step_classifier(struct step *s, bool all_ranks)
 {
 	struct op *op = loss_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER);
-	op->all_ranks = wide;
+	op->all_ranks = all_ranks;
 	return op;
 }
 

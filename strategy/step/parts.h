@@ -136,16 +136,16 @@ struct reductions {
 		bool back;          /* the copy in state.buckets goes back to where the gradients stay */
 		bool sums;          /* the host's sum so far is on its way here */
 	} * list;
-	int count, room;
+	int count, capacity;
 	/* Elements whose sums are on their way here, and of the gradients that were written since they left. */
 	int64_t awaited, written;
 };
 
 /* reduce.c: groups whose gradients wait in one buffer until it is full. */
 struct open_bucket {
-	int buffer; /* -1: none is open */
-	int own;    /* the buffer that is there for good; -1: there is none */
-	int64_t used, room;
+	int buffer;             /* -1: none is open */
+	int own;                /* the buffer that is there for good; -1: there is none */
+	int64_t used, capacity; /* elements */
 	int *groups, count;
 	bool joined; /* the group at hand is reduced in one call with the one before it */
 };

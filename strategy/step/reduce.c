@@ -75,7 +75,7 @@ struct region reduce_written(const struct step *s, int group)
 	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
 }
 
-int64_t reduce_room(const struct step *s, int group)
+int64_t reduce_capacity(const struct step *s, int group)
 {
 	int64_t padded = s->plan->groups[group].padded;
 	int64_t full = bucket_elements(s->plan);
@@ -88,7 +88,7 @@ void reduce_open(struct step *s, int group, const char *name)
 	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
 	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, plan_gradient_type(s->plan),
-	                         reduce_room(s, group));
+	                         reduce_capacity(s, group));
 	s->group[group].gradients = buffer;
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
@@ -136,7 +136,7 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 /* Lists a reduction as under way: its buffers are in use until its operation is done. */
 static void depart(struct step *s, struct reduction r)
 {
-	assert(s->reductions.count < s->reductions.room);
+	assert(s->reductions.count < s->reductions.capacity);
 	s->reductions.list[s->reductions.count++] = r;
 }
 

@@ -162,12 +162,12 @@ static void alloc_buckets(struct step *s)
 /* DeepSpeed's stage 3 has its bucket from the start, between steps too. */
 static void alloc_own_bucket(struct step *s)
 {
-	int64_t room = 0;
+	int64_t capacity = 0;
 	for (int g = 0; g < s->plan->group_count; g++)
-		if (bucket_is_shared(s, g) && !bucket_is_passed(s, g) && reduce_room(s, g) > room)
-			room = reduce_room(s, g);
-	if (room && s->shards > 1 && !state_stays(s, STATE_GRADIENTS))
-		s->bucket.own = build_state(s->b, "bucket", CATEGORY_BUFFERS, plan_gradient_type(s->plan), room);
+		if (bucket_is_shared(s, g) && !bucket_is_passed(s, g) && reduce_capacity(s, g) > capacity)
+			capacity = reduce_capacity(s, g);
+	if (capacity && s->shards > 1 && !state_stays(s, STATE_GRADIENTS))
+		s->bucket.own = build_state(s->b, "bucket", CATEGORY_BUFFERS, plan_gradient_type(s->plan), capacity);
 }
 
 static void alloc_border(struct step *s)

@@ -19,8 +19,8 @@ static void alloc_rows(struct step *s)
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
 		s->tensor[i] = (struct tensor_state){.weight = region_none(), .gradient = region_none(), .piece = -1};
-	s->reductions = (struct reductions){.room = 2 * s->plan->group_count + 1};
-	s->reductions.list = arena_alloc(a, (size_t)s->reductions.room * sizeof *s->reductions.list);
+	s->reductions = (struct reductions){.capacity = 2 * s->plan->group_count + 1};
+	s->reductions.list = arena_alloc(a, (size_t)s->reductions.capacity * sizeof *s->reductions.list);
 	s->bucket = (struct open_bucket){.buffer = -1, .own = -1};
 	s->bucket.groups = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->bucket.groups);
 	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);

@@ -238,9 +238,9 @@ START_TEST(as_transformers)
 
 static int32_t draw(struct sampler_rule r, const float *logits, int64_t n, int64_t position)
 {
-	struct sampler_room room = {0};
-	int32_t token = sample(&r, &room, logits, n, position);
-	sampler_room_release(&room);
+	struct sampler_scratch scratch = {0};
+	int32_t token = sample(&r, &scratch, logits, n, position);
+	sampler_scratch_release(&scratch);
 	return token;
 }
 

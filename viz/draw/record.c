@@ -46,7 +46,7 @@ static int64_t colour_number(struct record *r, uint32_t rgba)
 	for (size_t i = 0; i < r->colour_count; i++)
 		if (r->colours[i] == rgba)
 			return (int64_t)i;
-	if (!make_room((void **)&r->colours, &r->colour_room, r->colour_count, sizeof *r->colours)) {
+	if (!array_grow((void **)&r->colours, &r->colour_capacity, r->colour_count, sizeof *r->colours)) {
 		r->failed = true;
 		return 0;
 	}
@@ -65,7 +65,7 @@ static void finish(struct record *r)
 {
 	put(r, ']');
 	int number = strings_finish(&r->commands);
-	bool kept = number >= 0 && make_room((void **)&r->now, &r->now_room, r->now_count, sizeof *r->now);
+	bool kept = number >= 0 && array_grow((void **)&r->now, &r->now_capacity, r->now_count, sizeof *r->now);
 	if (kept)
 		r->now[r->now_count++] = number;
 	r->failed = r->failed || !kept || r->texts.failed;

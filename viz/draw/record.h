@@ -25,9 +25,9 @@
 struct record {
 	struct strings commands, texts;
 	uint32_t *colours;
-	size_t colour_count, colour_room;
+	size_t colour_count, colour_capacity;
 	int *now; /* the picture so far */
-	size_t now_count, now_room;
+	size_t now_count, now_capacity;
 	struct box clip; /* of the picture so far */
 	double width, height;
 	bool failed; /* there was no memory */

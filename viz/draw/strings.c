@@ -11,22 +11,22 @@ void strings_release(struct strings *s)
 	*s = (struct strings){0};
 }
 
-bool make_room(void **array, size_t *room, size_t count, size_t size)
+bool array_grow(void **array, size_t *capacity, size_t count, size_t size)
 {
-	if (count < *room)
+	if (count < *capacity)
 		return true;
-	size_t more = *room < 256 ? 256 : *room * 2;
+	size_t more = *capacity < 256 ? 256 : *capacity * 2;
 	void *larger = count < more && more < SIZE_MAX / size ? realloc(*array, more * size) : NULL;
 	if (!larger)
 		return false;
 	*array = larger;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
 void strings_put(struct strings *s, char byte)
 {
-	if (make_room((void **)&s->bytes, &s->byte_room, s->written, 1))
+	if (array_grow((void **)&s->bytes, &s->byte_capacity, s->written, 1))
 		s->bytes[s->written++] = byte;
 	else
 		s->failed = true;
@@ -86,7 +86,7 @@ int strings_finish(struct strings *s)
 		if (k->hash == hash && k->length == length && !memcmp(s->bytes + k->at, text, length))
 			return s->slots[slot] - 1;
 	}
-	s->failed = !make_room((void **)&s->list, &s->room, s->count, sizeof *s->list);
+	s->failed = !array_grow((void **)&s->list, &s->capacity, s->count, sizeof *s->list);
 	if (s->failed)
 		return -1;
 	s->list[s->count] = (struct string){s->length, length, hash};

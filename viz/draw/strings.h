@@ -17,11 +17,11 @@ struct strings {
 		size_t at, length;
 		uint32_t hash;
 	} * list;
-	size_t count, room;
+	size_t count, capacity;
 	int *slots; /* by hash: a string's number + 1, 0 where there is none */
 	size_t slot_count;
 	char *bytes; /* one behind the other; behind them, up to `written`, the one that is being written */
-	size_t length, byte_room, written;
+	size_t length, byte_capacity, written;
 	bool failed; /* there was no memory */
 };
 
@@ -34,7 +34,7 @@ void strings_put_quoted(struct strings *s, const char *text, size_t length);
 /* The number of the string that was put together; -1: there was no memory. */
 int strings_finish(struct strings *s);
 
-/* Room for one more in an array; false: there is no memory, and it stays as it was. */
-bool make_room(void **array, size_t *room, size_t count, size_t size);
+/* Makes room for one more in an array; false: there is no memory, and it stays as it was. */
+bool array_grow(void **array, size_t *capacity, size_t count, size_t size);
 
 #endif

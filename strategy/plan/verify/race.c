@@ -90,7 +90,7 @@ enum status verify_races(const struct verify *v, int role)
 	const struct role *r = &v->p->roles[role];
 	struct races c = {.v = v, .role = r};
 	enum status s = STATUS_OK;
-	c.list = array_room((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
+	c.list = array_unset((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
 	c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
 	for (int k = 0; k < SECTION_KINDS && !s; k++)
 		s = check_section(&c, section_of(r, (enum section_kind)k));
