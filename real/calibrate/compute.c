@@ -9,8 +9,8 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
+#include "strategy/base/arena.h"
 #include "strategy/base/clock.h"
-#include "strategy/base/memory.h"
 
 /* The rate of a kernel follows from its shape, and the work is only the most important part of that. The cases that
  * people run therefore come first, with the default of 4 samples a rank; later ones fill the gaps. */
@@ -117,12 +117,10 @@ static double stretch(const struct durations *all, int64_t medians)
 static void add_medians(struct durations *all, const struct cluster *c, struct curve_points *points,
                         struct rate *bandwidth)
 {
-	int64_t *ns = malloc((all->count + 1) * sizeof *ns), medians = 0;
+	int64_t *ns = array_unset(all->count + 1, sizeof *ns), medians = 0;
 	const size_t steps = all->step_count; /* at least three, and every step has operations */
 	if (!all->count || !steps)
 		abort();
-	if (!ns)
-		memory_exhausted();
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
 		next = durations_equal(all, i, ns);

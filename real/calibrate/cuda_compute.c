@@ -14,7 +14,7 @@
 #include "real/calibrate/cuda.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/fit.h"
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 #include "strategy/strategies/strategy.h"
 
 #define LARGE_GPT "gpt:layers=2,width=2048,heads=16,context=1024,vocabulary=50257"
@@ -146,13 +146,12 @@ static void add_point(struct calibration *k, const struct duration *d, int64_t *
 static void add_points(struct calibration *k, struct durations *all, const struct durations *replayed)
 {
 	const int64_t steps = (int64_t)all->step_count;
-	int64_t *ns = malloc((all->count + 1) * sizeof *ns), *medians = malloc((all->count + 1) * sizeof *ns);
-	int64_t *times = malloc((all->count + 1) * sizeof *ns);
+	const size_t most = all->count + 1;
+	int64_t *ns = array_unset(most, sizeof *ns), *medians = array_unset(most, sizeof *ns);
+	int64_t *times = array_unset(most, sizeof *ns);
 	size_t groups = 0;
 	if (!steps)
 		abort(); /* calibrate_steps does at least three */
-	if (!ns || !medians || !times)
-		memory_exhausted();
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next, groups++) {
 		next = durations_equal(all, i, ns);
@@ -176,9 +175,7 @@ static void take_host_rate(struct calibration *k, struct durations *all)
 {
 	struct cluster *c = k->cluster;
 	int64_t share = c->cores / c->devices > 1 ? c->cores / c->devices : 1;
-	int64_t *ns = malloc((all->count + 1) * sizeof *ns);
-	if (!ns)
-		memory_exhausted();
+	int64_t *ns = array_unset(all->count + 1, sizeof *ns);
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
 		next = durations_equal(all, i, ns);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "real/calibrate/internal.h"
-#include "strategy/base/memory.h"
+#include "strategy/base/arena.h"
 
 static const struct timed_case few_rows = {"mlp", "single", 4, TYPE_FP32},
                                many_rows = {"mlp", "single", 256, TYPE_FP32}, in_buckets = {"mlp", "ddp", 4, TYPE_FP32};
@@ -17,9 +17,7 @@ static const struct timed_case few_rows = {"mlp", "single", 4, TYPE_FP32},
 static struct duration heaviest(struct durations *all, enum op_kind kind)
 {
 	struct duration most = {.kind = (int)kind};
-	int64_t *ns = malloc((all->count + 1) * sizeof *ns);
-	if (!ns)
-		memory_exhausted();
+	int64_t *ns = array_unset(all->count + 1, sizeof *ns);
 	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
 		next = durations_equal(all, i, ns);
@@ -63,9 +61,7 @@ static int64_t median_like(const struct durations *sorted, const struct duration
 
 struct rate calibrate_fit_straddle(struct durations *whole, struct durations *straddling)
 {
-	int64_t bytes = 0, wait = 0, *ns = malloc((whole->count + straddling->count + 1) * sizeof *ns);
-	if (!ns)
-		memory_exhausted();
+	int64_t bytes = 0, wait = 0, *ns = array_unset(whole->count + straddling->count + 1, sizeof *ns);
 	durations_sort(whole);
 	durations_sort(straddling);
 	for (size_t i = 0, next; i < straddling->count; i = next) {

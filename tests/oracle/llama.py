@@ -220,9 +220,9 @@ def model_of(name, k, dtype):
     return model.train()
 
 
-def losses_of(name, k, data, dtype):
-    model, losses = model_of(name, k, dtype), []
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, foreach=False, fused=False, **ADAMW)
+def losses_of_model(model, data, rate):
+    losses = []
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, foreach=False, fused=False, **ADAMW)
     for step in range(STEPS):
         inputs, targets = (torch.from_numpy(x) for x in data.batch(SEED, step * BATCH, BATCH))
         loss = F.cross_entropy(model(input_ids=inputs).logits.view(-1, 256), targets.reshape(-1))
@@ -231,6 +231,10 @@ def losses_of(name, k, data, dtype):
         optimizer.step()
         losses.append(loss.item())
     return losses
+
+
+def losses_of(name, k, data, dtype):
+    return losses_of_model(model_of(name, k, dtype), data, RATE)
 
 
 def training(text):

@@ -23,7 +23,6 @@ import subprocess
 import tempfile
 
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from transformers import (AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, MptConfig, MptForCausalLM,
                           OPTConfig, OPTForCausalLM)
@@ -132,16 +131,7 @@ def logits_of(model, inputs):
 
 
 def losses_of(folder, data):
-    model, losses = load(folder).train(), []
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, foreach=False, fused=False, **ADAMW)
-    for step in range(STEPS):
-        inputs, targets = (torch.from_numpy(x) for x in data.batch(SEED, step * BATCH, BATCH))
-        loss = F.cross_entropy(model(input_ids=inputs).logits.view(-1, 256), targets.reshape(-1))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return llama.losses_of_model(load(folder).train(), data, RATE)
 
 
 def make_folder(name, family, keys, dtype, shard):

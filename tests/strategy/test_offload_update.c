@@ -2,7 +2,6 @@
  * and the places that they declare. (tests/strategy/test_mutation.c breaks plans with offload as all others.) Stray
  * writes are found in every arena, files are gone as soon as they are made, and a disk that fails ends the run with a
  * line. */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "real/rank/disk.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -175,17 +175,6 @@ START_LOOP_TEST(guard_zones_in_every_arena, 0, 2)
 	trainer_release(&t);
 }
 
-static int entries(const char *folder)
-{
-	int n = 0;
-	DIR *d = opendir(folder);
-	ck_assert_ptr_nonnull(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 START_TEST(files_have_no_name)
 {
 	char folder[256], text[] = "0123456789", back[sizeof text];
@@ -193,7 +182,7 @@ START_TEST(files_have_no_name)
 	snprintf(folder, sizeof folder, "%s/offload.XXXXXX", support_folder());
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	ck_assert_int_eq(disk_open(&disk, folder, 1 << 20), STATUS_OK);
-	ck_assert_int_eq(entries(folder), 2); /* . and .. */
+	ck_assert_int_eq(folder_entries(folder), 0);
 	ck_assert_int_eq(disk_write(disk, 12345, text, sizeof text), STATUS_OK);
 	ck_assert_int_eq(disk_read(disk, 12345, back, sizeof back), STATUS_OK);
 	ck_assert_str_eq(text, back);
@@ -202,7 +191,7 @@ START_TEST(files_have_no_name)
 	/* More than any disk has. */
 	must_fail(disk_open(&disk, folder, INT64_C(1) << 60), STATUS_INPUT, "has no room");
 	ck_assert_ptr_null(disk);
-	ck_assert_int_eq(entries(folder), 2);
+	ck_assert_int_eq(folder_entries(folder), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
 	ck_assert_int_eq(disk_open(&disk, folder, 1), STATUS_INPUT);
 	ck_assert_int_eq(disk_open(&disk, NULL, 1), STATUS_INPUT);

@@ -1,7 +1,6 @@
 /* Files are written whole: what stands where a file is written, permissions, links, what is synced when, and
  * what is left when the writer dies. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "strategy/base/file.h"
 #include "strategy/base/output.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 static char folder[256];
@@ -43,17 +43,6 @@ static const char *in_folder(const char *name)
 	next = !next;
 	snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
 	return path[next];
-}
-
-static int entries(void)
-{
-	int n = 0;
-	DIR *d = opendir(folder);
-	ck_assert_ptr_nonnull(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n - 2;
 }
 
 static void put(const char *name, const char *text, mode_t mode)
@@ -134,7 +123,7 @@ START_TEST(what_fails_leaves_the_old_file)
 		ck_assert_ptr_nonnull(strstr(status_message(), "cannot write"));
 		ck_assert_ptr_nonnull(strstr(status_message(), strerror(EIO)));
 		assert_text("a", "old");
-		ck_assert_int_eq(entries(), 1);
+		ck_assert_int_eq(folder_entries(folder), 1);
 	}
 }
 
@@ -150,7 +139,7 @@ START_TEST(a_writer_that_gives_up_leaves_the_old_file)
 	put("a", "old", 0644);
 	ck_assert_int_eq(file_write(in_folder("a"), "{trace}", print_and_fail, NULL), STATUS_CHECK);
 	assert_text("a", "old");
-	ck_assert_int_eq(entries(), 1);
+	ck_assert_int_eq(folder_entries(folder), 1);
 }
 
 /* ---- permissions ---- */
@@ -190,7 +179,7 @@ START_TEST(a_file_that_is_read_only_is_refused)
 		ck_assert_int_eq(seteuid(65534), 0);
 	}
 	enum status written = write_new("a"), checked = output_check(in_folder("a"), "{trace}");
-	int n = entries();
+	int n = folder_entries(folder);
 	if (!getuid())
 		ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(written, STATUS_INPUT);
@@ -224,7 +213,7 @@ START_TEST(the_file_behind_a_link_is_replaced)
 	ck_assert_int_eq(write_new("link to link"), STATUS_OK);
 	ck_assert(S_ISLNK(mode_of("link")) && S_ISLNK(mode_of("link to link")));
 	assert_text("there/a", "new");
-	ck_assert_int_eq(entries(), 3);
+	ck_assert_int_eq(folder_entries(folder), 3);
 }
 
 START_TEST(a_link_to_nothing_is_refused)
@@ -232,7 +221,7 @@ START_TEST(a_link_to_nothing_is_refused)
 	ck_assert_int_eq(symlink(in_folder("victim"), in_folder("link")), 0);
 	ck_assert_int_eq(write_new("link"), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "symbolic link"));
-	ck_assert_int_eq(entries(), 1);
+	ck_assert_int_eq(folder_entries(folder), 1);
 }
 
 START_TEST(a_link_in_the_place_of_the_temporary_is_not_followed)
@@ -261,7 +250,7 @@ START_TEST(a_fifo_is_written_into)
 	ck_assert_int_eq(waitpid(writer, &status, 0), writer);
 	ck_assert_int_eq(status, 0);
 	ck_assert(S_ISFIFO(mode_of("fifo")));
-	ck_assert_int_eq(entries(), 1);
+	ck_assert_int_eq(folder_entries(folder), 1);
 }
 
 /* Root could lose the machine's own device to a bug, and tests with one that is made here; false: none can be made.
@@ -355,7 +344,7 @@ START_TEST(a_folder_is_refused)
 	}
 	ck_assert_int_eq(file_write("", "{trace}", print_new, NULL), STATUS_INPUT);
 	ck_assert_int_eq(write_new("nowhere/a"), STATUS_INPUT);
-	ck_assert_int_eq(entries(), 0);
+	ck_assert_int_eq(folder_entries(folder), 0);
 }
 
 START_TEST(the_longest_name_can_be_written)
@@ -365,7 +354,7 @@ START_TEST(the_longest_name_can_be_written)
 	name[sizeof name - 1] = 0;
 	ck_assert_int_eq(write_new(name), STATUS_OK);
 	assert_text(name, "new");
-	ck_assert_int_eq(entries(), 1);
+	ck_assert_int_eq(folder_entries(folder), 1);
 }
 
 /* ---- writers that die ---- */
@@ -390,7 +379,7 @@ static void die_while_writing(const char *name, bool abandons)
 START_TEST(an_exit_in_a_hurry_leaves_nothing)
 {
 	die_while_writing("a", true);
-	ck_assert_int_eq(entries(), 0);
+	ck_assert_int_eq(folder_entries(folder), 0);
 }
 
 START_TEST(what_the_dead_left_is_removed_and_nothing_else)
@@ -401,16 +390,16 @@ START_TEST(what_the_dead_left_is_removed_and_nothing_else)
 	put("ab.1.2.partial", "", 0644);
 	ck_assert_int_eq(symlink("ab.1.2.partial", in_folder("a.1.3.partial")), 0);
 	die_while_writing("a", false);
-	ck_assert_int_eq(entries(), 5);
+	ck_assert_int_eq(folder_entries(folder), 5);
 	ck_assert_int_eq(output_open(&alive, in_folder("a"), "{trace}"), STATUS_OK);
-	ck_assert_int_eq(entries(), 5); /* the one of the dead is gone, one is new */
+	ck_assert_int_eq(folder_entries(folder), 5); /* the one of the dead is gone, one is new */
 	output_sweep(in_folder("a"));
-	ck_assert_int_eq(entries(), 5); /* it is locked */
+	ck_assert_int_eq(folder_entries(folder), 5); /* it is locked */
 	output_close(alive);
 	die_while_writing("a", false);
-	ck_assert_int_eq(entries(), 5);
+	ck_assert_int_eq(folder_entries(folder), 5);
 	output_sweep(in_folder("a"));
-	ck_assert_int_eq(entries(), 4);
+	ck_assert_int_eq(folder_entries(folder), 4);
 }
 
 SUITE_WITH("output", 60, make_folder, remove_folder)
