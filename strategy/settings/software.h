@@ -41,7 +41,7 @@ enum software_name {
 	X(REDUCE, reduce, "scatter|all", "scatter", "scatter", "all", "scatter",                                       \
 	  "zero1, zero2: a bucket is reduce-scattered, or all-reduced and a slice kept")                               \
 	X(STAGE1, stage1, "whole|slice", "whole", "whole", "slice", "whole",                                           \
-	  "zero1: gradients that a rank keeps once they are reduced")                                                  \
+	  "zero1: gradients a rank keeps once reduced; slice: with overlap=no reduced after the backward pass")        \
 	X(BORDER, border, "no|yes", "no", "no", "yes", "no",                                                           \
 	  "zero1, zero2: a tensor across the border of two slices is kept whole on both ranks")                        \
 	X(BUCKET, bucket, "views|copies|fixed", "views", "copies", "fixed", "views",                                   \

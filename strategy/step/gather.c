@@ -359,7 +359,8 @@ void gather_after(struct step *s, int unit)
 {
 	release(s, unit, s->choices.reuse);
 	gather_following(s);
-	reduce_pending(s);
+	if (s->choices.backward == BACKWARD_POST)
+		reduce_pending(s);
 }
 
 void gather_after_forward(struct step *s, int unit)

@@ -68,7 +68,7 @@ void reduce_wait(struct step *s, int in_flight);
 void reduce_make_room(struct step *s, int group, int in_flight); /* and opens the group's */
 /* owns: the buffer goes when this reduction is done. */
 void reduce_send(struct step *s, int group, bool owns);
-void reduce_pending(struct step *s); /* of groups that have waited for a gather */
+void reduce_pending(struct step *s); /* of groups that have waited for a gather, or for the backward pass to end */
 void reduce_tied(struct step *s);    /* sums the gradients of tensors that two stages use */
 
 bool reduce_uses(const struct step *s, int buffer); /* a reduction of it is under way */

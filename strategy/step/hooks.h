@@ -84,6 +84,7 @@ enum status secondary_mesh(struct plan *p, const struct choices *c);
 void reduce_needed(struct step *s, int tensor);
 void reduce_ready(struct step *s, int tensor);
 void reduce_finish(struct step *s); /* waits for all gradients that are on their way */
+void reduce_end(struct step *s);    /* the backward pass has ended: what has waited for that goes, one after another */
 
 /* Allocates a buffer for the whole gradients of a group, which kernels write until it is closed. Does nothing if it is
  * open already, or if kernels write gradients where they stay. */

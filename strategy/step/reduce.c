@@ -31,6 +31,9 @@
  *
  * With `overlap=no` kernels wait for each reduction, and no more than one group is whole.
  *
+ * DeepSpeed's stage 1 without overlap reduces nothing in the backward pass: all gradients are whole when it ends, and go
+ * one group after another.
+ *
  * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
  * reduced once.
  */
@@ -420,7 +423,7 @@ static void reduce_group(struct step *s, int group)
 	} else if (is_sent(s) && bucket_is_shared(s, group)) {
 		bucket_put(s, group);
 	} else if (is_sent(s)) {
-		if (reduce_copying(s, group) == BUCKET_COPIES)
+		if (reduce_copying(s, group) != BUCKET_VIEWS)
 			bucket_copy_group(s, group);
 		reduce_send(s, group, true);
 	}
@@ -432,11 +435,11 @@ void reduce_ready(struct step *s, int tensor)
 	bool full = --s->group[group].tensors_left == 0;
 	send_sums(s, tensor);
 	if (!state_stays(s, STATE_GRADIENTS) && is_sent(s) && reduce_copying(s, group) == BUCKET_FIXED &&
-	    !bucket_is_shared(s, group))
+	    !bucket_is_shared(s, group) && !s->choices.late)
 		bucket_copy_piece(s, tensor);
 	if (!full || s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
-	if (s->choices.backward == BACKWARD_POST && !state_stays(s, STATE_GRADIENTS))
+	if ((s->choices.backward == BACKWARD_POST || s->choices.late) && !state_stays(s, STATE_GRADIENTS))
 		s->group[group].pending = true;
 	else
 		reduce_group(s, group);
@@ -450,7 +453,15 @@ void reduce_pending(struct step *s)
 		if (s->group[g].pending) {
 			s->group[g].pending = false;
 			reduce_group(s, g);
+			if (s->choices.late)
+				reduce_finish(s);
 		}
+}
+
+void reduce_end(struct step *s)
+{
+	reduce_pending(s);
+	reduce_finish(s);
 }
 
 void reduce_deliver(struct step *s, int group, enum queue queue)

@@ -124,7 +124,7 @@ static void choose_hooks(struct step *s)
 	DEFAULT(load, load_own);
 	DEFAULT(gradient_needed, reduce_needed);
 	DEFAULT(gradient_ready, reduce_ready);
-	DEFAULT(end_backward, reduce_finish);
+	DEFAULT(end_backward, reduce_end);
 	if (s->strategy->parameters != PLACE_SHARD)
 		return;
 	DEFAULT(begin_micro, gather_begin);

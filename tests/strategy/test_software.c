@@ -234,6 +234,58 @@ START_TEST(fp32_gradients_are_those_of_a_piece)
 	ck_assert(bytes[0] < bytes[1] && bytes[1] < bytes[2]);
 }
 
+/* The most bytes of gathered buffers that are allocated at once, and how many gradients are reduced before the last
+ * kernel of the backward pass. */
+static int64_t most_gathered(const struct role *r, int *early)
+{
+	int64_t now = 0, most = 0;
+	int reduced = 0;
+	*early = 0;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind == OP_ALLOC || op->kind == OP_FREE) {
+			const struct buffer *b = &r->buffers[op->operand->buffer];
+			int64_t bytes = b->category == CATEGORY_GATHERED ? buffer_bytes(b) : 0;
+			now += op->kind == OP_ALLOC ? bytes : -bytes;
+			most = now > most ? now : most;
+		}
+		reduced += op->kind == OP_ALL_REDUCE || op->kind == OP_REDUCE_SCATTER;
+		if (op->kind == OP_LINEAR_BACKWARD)
+			*early = reduced;
+	}
+	return most;
+}
+
+/* Stage 1 reduces as the backward pass goes on only if it overlaps (stage_1_and_2.py, process_gradients): otherwise all
+ * gradients are there when it ends, and a bucket beside them. */
+START_TEST(deepspeeds_stage_1_without_overlap_keeps_all_gradients_to_the_end)
+{
+	static const char *const late[] = {"as=deepspeed", "as=deepspeed clip=1", "as=deepspeed accumulate=3",
+	                                   "as=deepspeed:reduce=scatter"};
+	int early;
+	for (int i = 0; i < COUNT(late); i++) {
+		const struct plan *p = right_plan(GPT "zero1:overlap=no ranks=2 bucket=10000 %s", late[i]);
+		int64_t elements = 0;
+		must_come_back(p);
+		for (int t = 0; t < p->model->tensor_count; t++)
+			elements += p->model->tensors[t].elements;
+		int64_t bytes = most_gathered(plan_role_of(p, 0), &early);
+		ck_assert_msg(bytes == 4 * (elements + 2512) && !early, /* with its last tensor the bucket has 2,512 */
+		              "%s: %lld bytes, %d early", late[i], (long long)bytes, early);
+		plans_forget();
+	}
+	static const char *const as_it_goes[] = {"zero1", "zero2:overlap=no", "zero2"};
+	for (int i = 0; i < COUNT(as_it_goes); i++) {
+		const struct plan *p = right_plan(GPT "%s ranks=2 bucket=10000 as=deepspeed", as_it_goes[i]);
+		most_gathered(plan_role_of(p, 0), &early);
+		ck_assert_msg(early > 0, "%s: nothing is reduced in the backward pass", as_it_goes[i]);
+		plans_forget();
+	}
+	right_plan(GPT "zero1:overlap=no ranks=2 offload=optimizer as=deepspeed");
+	right_plan(GPT "zero1:overlap=no ranks=2 as=shardlab:stage1=slice");
+	right_plan(GPT "zero1:overlap=no ranks=2 as=pytorch:stage1=slice");
+}
+
 /* stage3.py, _setup_for_real_optimizer: reduce_bucket_size elements of the type in which gradients travel. */
 START_TEST(deepspeeds_stage_3_has_its_bucket_for_good)
 {
