@@ -51,6 +51,18 @@ static enum status check_fp8(const struct settings *s)
 	                   "it out, or say {precision} bf16");
 }
 
+/* The default is adamw's, and stands for nothing here. */
+static enum status check_decay(const struct settings *s)
+{
+	double unsaid = settings_default().weight_decay;
+	if (s->optimizer != OPTIMIZER_SGD || s->weight_decay <= 0 ||
+	    (s->weight_decay >= unsaid && s->weight_decay <= unsaid))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "{weight_decay} is adamw's, and {optimizer} is sgd, which has none here; leave it "
+	                   "out, or say {optimizer} adamw");
+}
+
 /* *out = batch / (data ranks × factor), which must be whole. */
 static enum status divide_batch(const struct settings *s, const char *ranks, int64_t data_ranks, const char *name,
                                 int64_t factor, int64_t *out)
@@ -145,7 +157,7 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 	if (s->accumulate > SETTING_MOST_ACCUMULATE)
 		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
 		                   SETTING_MOST_ACCUMULATE);
-	if ((status = check_fp8(s)) || (status = check_micros(s)))
+	if ((status = check_fp8(s)) || (status = check_decay(s)) || (status = check_micros(s)))
 		return status;
 	status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);

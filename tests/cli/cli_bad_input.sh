@@ -209,6 +209,7 @@ refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
 refuse '0' train --precision fp16 --loss-scale 0
 refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
 refuse '--stochastic-rounding rounds 16-bit parameters' sim --stochastic-rounding
+refuse "--weight-decay is adamw's" sim --optimizer sgd --weight-decay 0.1
 refuse '--stochastic-rounding rounds 16-bit parameters' train --stochastic-rounding --precision fp32
 refuse 'say --device cuda' train --tf32
 refuse '--precision is bf16' sim --tf32 --precision bf16 --cluster h100
