@@ -8,6 +8,7 @@
 #include "strategy/base/character.h"
 #include "strategy/base/file.h"
 #include "strategy/base/near.h"
+#include "strategy/base/path.h"
 #include "strategy/emit/emit.h"
 
 const char *emit_file(const struct options *o)
@@ -77,6 +78,11 @@ static void note_unasked(const struct options *o, const struct settings *s, stru
 		          s->learning_rate);
 	if (e->said[SETTING_CLIP] && !option_given(o, (enum option)SETTING_CLIP))
 		emit_note(e, "it does not clip gradients, as no {clip} was given; 1 is usual");
+	if (o->config)
+		emit_note(e,
+		          "it has what the plan follows from: a schedule, betas or data of %s are not in it; merge "
+		          "them by hand",
+		          path_name(o->config));
 }
 
 /* Notes what the plan was judged by, where nobody named it. */

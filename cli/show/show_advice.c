@@ -170,25 +170,27 @@ static void show_fitting(const struct advice *a, int lines, FILE *out)
 }
 
 /* Says what keeps the micro-batch from being larger, if that is not the memory. */
-static void say_limit(const struct advice *a, const struct settings *s, char *out, size_t size)
+static const char *limit_of(const struct advice *a, const struct settings *s)
 {
-	*out = 0;
 	if (a->request.given.micro_batch || a->request.given.accumulate)
-		snprintf(out, size, ", as was asked for");
-	else if (a->held_micro)
-		snprintf(out, size, ", all of a rank's batch; memory would hold %" PRId64 " with --batch %" PRId64,
-		         a->held_micro, a->held_batch);
-	else if (advise_takes_all(s))
-		snprintf(out, size, ", all of a rank's batch, and memory would hold no more");
+		return ", as was asked for";
+	if (a->held_micro)
+		return ", all of a rank's batch";
+	return advise_takes_all(s) ? ", all of a rank's batch, and memory would hold no more" : "";
 }
 
 static void show_largest(const struct advice *a, FILE *out)
 {
-	char options[ADVISE_OPTIONS], limit[120];
+	char options[ADVISE_OPTIONS];
 	const struct advised *most = advise_largest(a);
 	advise_options(&most->settings, options);
-	say_limit(a, &most->settings, limit, sizeof limit);
-	fprintf(out, "largest micro-batch: %" PRId64 "%s, with %s\n", most->settings.micro_batch, limit, options);
+	fprintf(out, "largest micro-batch: %" PRId64 "%s, with %s\n", most->settings.micro_batch,
+	        limit_of(a, &most->settings), options);
+	if (!a->request.given.micro_batch && !a->request.given.accumulate && a->held_micro)
+		fprintf(out,
+		        "  memory would hold %" PRId64 ": the same with --micro-batch %" PRId64 " --batch %" PRId64
+		        "\n",
+		        a->held_micro, a->held_micro, a->held_batch);
 }
 
 /* "1.93 times as fast", "12 % slower" */
@@ -369,8 +371,13 @@ void show_own(const struct advice *a, const struct report *own, FILE *out)
 		                : "; does not fit, %s are missing\n",
 		        missing);
 		show_change(own, out);
-	} else if (best)
+	} else if (best && own->batch == best->settings.batch)
 		fprintf(out, ", %.2f times as long as the best line\n", (double)own->time.step / (double)best->step);
+	else if (best)
+		fprintf(out, " of batch %" PRId64 ": a sample takes %.2f times as long as on the best line\n",
+		        own->batch,
+		        (double)own->time.step / (double)own->batch * (double)best->settings.batch /
+		                (double)best->step);
 	else
 		fputc('\n', out);
 }

@@ -1,6 +1,7 @@
 /* DeepSpeed's refusals of values that are each fine alone. */
 #include <string.h>
 
+#include "strategy/base/near.h"
 #include "strategy/recipe/reader.h"
 
 static const char *judge_of(const struct recipe *r)
@@ -79,6 +80,29 @@ static void judge_states(struct recipe *r)
 		              "bf16.bf16_optimizer_states goes with bf16_master_weights_and_grads");
 }
 
+/* The engine looks for the class in its own lr_schedules, then in torch.optim.lr_scheduler (engine.py,
+ * _scheduler_from_config). */
+static void judge_scheduler(struct recipe *r)
+{
+	static const char *const known[] = {
+	        "LRRangeTest",       "OneCycle",     "WarmupLR",          "WarmupDecayLR",
+	        "WarmupCosineLR",    "LambdaLR",     "MultiplicativeLR",  "StepLR",
+	        "MultiStepLR",       "ConstantLR",   "LinearLR",          "ExponentialLR",
+	        "SequentialLR",      "PolynomialLR", "CosineAnnealingLR", "ChainedScheduler",
+	        "ReduceLROnPlateau", "CyclicLR",     "OneCycleLR",        "CosineAnnealingWarmRestarts"};
+	const struct tree *v = recipe_find(r, "scheduler.type");
+	if (!v || v->kind != TREE_TEXT)
+		return;
+	struct near near = {.typed = v->text};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (!strcmp(v->text, known[i]))
+			return;
+		near_consider(&near, known[i]);
+	}
+	recipe_refuse(r, judge_of(r), v, "scheduler.type: neither DeepSpeed nor torch.optim.lr_scheduler has a %s%s",
+	              tree_shown(&r->arena, v), near.name ? near_words(&near) : "");
+}
+
 /* Accelerate, which Trainer hands the file to, looks for the stage. */
 static void judge_section(struct recipe *r)
 {
@@ -99,5 +123,6 @@ void judge_deepspeed(struct recipe *r)
 	judge_ratio(r);
 	judge_sum(r);
 	judge_states(r);
+	judge_scheduler(r);
 	judge_section(r);
 }

@@ -19,8 +19,8 @@ run open advise --model gpt2-124m --ranks 4 --cluster v100-16gb --batch 64
 has 'in 2 precisions: ' open
 hasnt 'not searched' open
 # Memory's own limit is with a larger batch: that many samples fit, and one more does not.
-has 'largest micro-batch: 16, all of a rank'"'"'s batch; memory would hold ' open
-held=$(sed -n 's/.*memory would hold \([0-9]*\) with --batch \([0-9]*\), with .*/\1 \2/p' "$TMPDIR/open.out")
+has 'largest micro-batch: 16, all of a rank'"'"'s batch, with ' open
+held=$(sed -n 's/^  memory would hold \([0-9]*\): the same with --micro-batch \1 --batch \([0-9]*\)$/\1 \2/p' "$TMPDIR/open.out")
 most=$(sed -n 's/^largest .*, with \(--strategy .*\) --micro-batch .*/\1/p' "$TMPDIR/open.out")
 [ $((${held% *} * 4)) = "${held#* }" ] || complain "memory would hold $held"
 # shellcheck disable=SC2086
