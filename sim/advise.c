@@ -430,11 +430,13 @@ bool advise_next(struct advice *a)
 	return true;
 }
 
+/* Strategies that a program does not know come first among those that it cannot be told; of the last, what is wrong is
+ * what was asked for. */
 enum status advise_status(const struct advice *a)
 {
-	return a->fit_count || a->lack_count || a->cut || !a->skipped_count
-	               ? STATUS_OK
-	               : status_fail(STATUS_INPUT, "%s", a->skipped[0].why);
+	if (a->fit_count || a->lack_count || a->cut || !a->skipped_count)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "%s", a->skipped[a->request.told ? a->skipped_count - 1 : 0].why);
 }
 
 void advise_end(struct advice *a)

@@ -1,7 +1,7 @@
 /* With --emit advice is of the plans that a program makes of its file. The file says more than what is searched
  * otherwise: some strategies in other ways, each a walk of its own; what is computed again, in few levels; and, whether
  * asked for or not, the program's own switches of --as. And it says less: a strategy that it cannot say is skipped with
- * the reason, and of other levels there is no line, so that each line can be written.
+ * the reason, and levels that it cannot say are left out, so that each line can be written.
  *
  *     advise_take_habits(&request, EMIT_TORCHTITAN, "train.toml", &arena);     // before advise_begin()
  *

@@ -31,7 +31,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # A forced BLAS kernel changes rates and rounding. Where OpenBLAS does not know the processor, the tests that multiply by
 # themselves take the core that the command begins again with: its own choice is several times slower.
 unset OPENBLAS_CORETYPE
-core=$("${SHARDLAB-build/shardlab}" doctor 2>/dev/null | sed -n 's/^ok *OpenBLAS *core \([A-Za-z0-9]*\);.*/\1/p') || true
+core=$("${SHARDLAB-build/shardlab}" doctor 2>/dev/null | sed -n 's/^ok *OpenBLAS *core \(SkylakeX\|Haswell\);.*/\1/p') || true
 [ -z "$core" ] || export OPENBLAS_CORETYPE=$core
 # Check's own limit is four seconds for a test case, which a loaded machine or a sanitizer exceeds.
 export CK_DEFAULT_TIMEOUT=$timeout_s

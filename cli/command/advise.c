@@ -137,7 +137,7 @@ static void note_fixed(struct advise_request *q, const struct options *o, struct
 static bool tells_itself(const struct options *o, enum emit_target t)
 {
 	struct emission e;
-	if (!o->config_settings || emit_make(&e, t, NULL, o->config_settings, 1))
+	if (!o->config_settings || emit_make(&e, t, NULL, o->config_settings, emit_nodes(o, o->config_settings->ranks)))
 		return false;
 	emit_release(&e);
 	return true;

@@ -154,7 +154,7 @@ static void say(const struct options *o, const struct settings *s, struct emissi
 
 /* ---- the whole ---- */
 
-static int64_t nodes_of(const struct options *o, int64_t ranks)
+int64_t emit_nodes(const struct options *o, int64_t ranks)
 {
 	struct cluster c;
 	int64_t nodes = 1;
@@ -176,7 +176,7 @@ enum status emit_settings(const struct options *o, const struct settings *s, jso
 	enum status status = parse_target(option_text(o, OPTION_EMIT), &target);
 	if (status)
 		return status;
-	if ((status = emit_make(&e, target, file, s, nodes_of(o, s->ranks))))
+	if ((status = emit_make(&e, target, file, s, emit_nodes(o, s->ranks))))
 		return status_prefix(status, "{emit} %s", emit_target_name(target));
 	if (e.beside_where && o->config && !strcmp(e.beside_where, o->config)) {
 		emit_release(&e);

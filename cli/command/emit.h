@@ -16,6 +16,8 @@ enum status emit_check_option(const struct options *o);
  * option nothing happens. s: resolved. said: with --json the same as an object, for `emitted` of what is printed; or
  * NULL. It stays as it is where nothing was written. */
 enum status emit_settings(const struct options *o, const struct settings *s, json_t **said);
+/* The nodes of the command's cluster that so many ranks fill. */
+int64_t emit_nodes(const struct options *o, int64_t ranks);
 /* Adds what was said to what is printed, if anything was. Takes the reference. */
 void emit_add_said(json_t *printed, json_t *said);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/emit.h"
 #include "strategy/emit/emit.h"
 #include "strategy/strategies/strategy.h"
 
@@ -82,7 +83,7 @@ static void find_target(const struct options *o, const struct settings *s, char 
 {
 	struct emission e;
 	enum emit_target t = emit_target_of(o->config_reader);
-	if (emit_make(&e, t, NULL, s, 1))
+	if (emit_make(&e, t, NULL, s, emit_nodes(o, s->ranks)))
 		return;
 	emit_release(&e);
 	snprintf(out, size, "%s", emit_target_name(t));

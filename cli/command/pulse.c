@@ -68,10 +68,12 @@ static void say(const char *line)
 static int64_t began_ns(int64_t step, int64_t now)
 {
 	static int64_t looked_ns, away_ns, away_in;
-	away_ns = (step == away_in ? away_ns : 0) + (looked_ns ? clock_away_ns(looked_ns, now) : 0);
+	int64_t since = atomic_load(&pulse_place.since);
+	away_ns = (step == away_in ? away_ns : 0) +
+	          (looked_ns ? clock_away_ns(looked_ns > since ? looked_ns : since, now) : 0);
 	away_in = step;
 	looked_ns = now;
-	return atomic_load(&pulse_place.since) + away_ns;
+	return since + away_ns;
 }
 
 /* " late STEP SECONDS WAITS" */

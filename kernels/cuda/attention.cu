@@ -299,13 +299,13 @@ bool cuda_attention_is_word(const struct cuda_algorithm *a)
 }
 
 /* product: the mark, backward, type, the shape's numbers; algorithm: the rung, cuDNN's version, microseconds of rungs,
- * cuDNN's plan.
- * What was measured with another cuDNN is measured again. */
+ * cuDNN's plan and 1 (0: a file in which cuDNN's first plan alone was timed).
+ * What was measured with another cuDNN, or with one plan, is measured again. */
 void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *a)
 {
 	const uint64_t *w = a->product, *chosen = a->algorithm;
-	if (chosen[0] >= CUDA_ATTENTIONS || w[2] >= ELEMENT_TYPES || chosen[CUDNN_WORD] >= CUDNN_MOST_PLANS ||
-	    chosen[1] != static_cast<uint64_t>(cudnn_version()))
+	if (chosen[0] >= CUDA_ATTENTIONS || w[2] >= ELEMENT_TYPES || chosen[CUDNN_WORD] > CUDNN_MOST_PLANS ||
+	    chosen[1] != static_cast<uint64_t>(cudnn_version()) || (chosen[1] && !chosen[CUDNN_WORD]))
 		return;
 	struct attention_shape s = {};
 	int64_t *const numbers[] = {&s.samples,   &s.tokens, &s.heads,       &s.kv_heads,
@@ -315,7 +315,7 @@ void cuda_attention_give(struct kernel_context *c, const struct cuda_algorithm *
 	s.type = static_cast<enum element>(w[2]);
 	struct attention_place *at = take_choice(c, &s, w[1] != 0);
 	at->choice.rung = static_cast<enum cuda_attention>(chosen[0]);
-	at->choice.cudnn_plan = static_cast<int64_t>(chosen[CUDNN_WORD]);
+	at->choice.cudnn_plan = chosen[CUDNN_WORD] ? static_cast<int64_t>(chosen[CUDNN_WORD] - 1) : 0;
 	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
 		at->choice.seconds[r] = static_cast<double>(chosen[1 + r]) / MICROSECONDS;
 }
@@ -333,7 +333,7 @@ static struct cuda_algorithm words_of(const struct attention_place *at)
 	for (int i = 0; i < 8; i++)
 		a.product[3 + i] = static_cast<uint64_t>(numbers[i]);
 	a.algorithm[1] = static_cast<uint64_t>(at->cudnn);
-	a.algorithm[CUDNN_WORD] = static_cast<uint64_t>(at->choice.cudnn_plan);
+	a.algorithm[CUDNN_WORD] = static_cast<uint64_t>(at->choice.cudnn_plan + 1);
 	for (int r = CUDA_ATTENTION_PLAIN; r < CUDA_ATTENTIONS; r++)
 		a.algorithm[1 + r] = static_cast<uint64_t>(at->choice.seconds[r] * MICROSECONDS + 0.5);
 	return a;

@@ -13,8 +13,8 @@ static inline int64_t clock_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What does not count of the time between two looks of somebody who looks all the time and is patient for so long: more
- * than a second. This process was stopped meanwhile, maybe with all of its run, or got no core. */
+/* A process that polls all the time counts at most a second between two polls. Returns the rest: the process was
+ * stopped then, maybe with all of its run, or had no core. */
 static inline int64_t clock_away_ns(int64_t looked_ns, int64_t now_ns)
 {
 	int64_t away = now_ns - looked_ns - 1000000000;

@@ -89,7 +89,7 @@ const char *path_of_program_folder(char out[PATH_OF_PROGRAM])
 {
 	char *slash = path_of_program(out) ? strrchr(out, '/') : NULL;
 	if (slash)
-		*slash = 0;
+		slash[slash == out] = 0;
 	return out;
 }
 

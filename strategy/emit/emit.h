@@ -76,8 +76,8 @@ struct emission {
 };
 
 /* where: the file's name, whose ending chooses a form where a program reads several; NULL: the target's usual one.
- * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name; whose file it is, the caller says.
- */
+ * nodes: on which the ranks are. STATUS_INPUT: what cannot be said there, by name. The message does not name the
+ * program; the caller adds it. */
 enum status emit_make(struct emission *e, enum emit_target target, const char *where, const struct settings *s,
                       int64_t nodes);
 /* The cheap part of that judgement, without a file: STATUS_INPUT names what no file of the target says, whatever else

@@ -52,6 +52,8 @@ static enum status check_offload(struct emission *e)
 		return cannot("{offload}", text, "optimizer,parameters can");
 	if (sharded && (o->optimizer_on_disk || o->parameters_on_disk))
 		return cannot("{offload}", text, "without :to=disk it can");
+	if (zero && !emit_is(e, "zero3") && (o->optimizer_on_disk || o->parameters_on_disk))
+		return cannot("{offload}", text, "a disk goes with zero3 alone");
 	return zero && o->parameters && !emit_is(e, "zero3")
 	               ? cannot("{offload}", text, "parameters go with zero3 alone")
 	               : STATUS_OK;

@@ -184,7 +184,7 @@ START_TEST(choices_that_are_not_heeded)
 	other.algorithm[0] = CUDA_ATTENTIONS;
 	cuda_attention_give(later, &other);
 	other = kept[0];
-	other.algorithm[7] = CUDNN_MOST_PLANS;
+	other.algorithm[7] = CUDNN_MOST_PLANS + 1;
 	cuda_attention_give(later, &other);
 	ck_assert_int_eq(choice_of(later, false).why, CUDA_ATTENTION_HIGHEST);
 	emulated_close(c);

@@ -322,6 +322,29 @@ START_LOOP_TEST(each_line_can_be_told, 0, EMIT_TARGET_COUNT)
 	arena_release(&a);
 }
 
+/* DeepSpeed has state on a disk in stage 3 alone. */
+START_TEST(each_line_with_a_disk_can_be_told)
+{
+	struct arena a = {0};
+	struct advise_request q = {
+	        .given = wished(), .cluster = "a100-80gb", .precision = {TYPE_BF16}, .precisions = 1};
+	q.strategy[0] = "zero1";
+	q.strategy[1] = "zero3";
+	q.strategies = 2;
+	q.offload[0].optimizer = q.offload[0].optimizer_on_disk = true;
+	q.offloads = 1;
+	advise_take_habits(&q, EMIT_DEEPSPEED, "file.json", &a);
+	ck_assert(!advise_begin(&advice, &q));
+	while (advise_next(advice))
+		;
+	ck_assert_int_gt(advice->fit_count, 0);
+	for (int i = 0; i < advice->fit_count; i++)
+		must_be_told(EMIT_DEEPSPEED, &advice->fit[i].settings);
+	ck_assert(is_skipped("zero1"));
+	advise_end(advice);
+	arena_release(&a);
+}
+
 /* A program whose file was read and is not written leaves its switches and its buckets as they are. */
 START_TEST(what_a_program_cannot_be_told_is_left_out)
 {
