@@ -35,8 +35,7 @@ struct choices {
 	int64_t waits;    /* `overlap=no`, 1: kernels wait for each collective of the backward pass, and for gathers */
 	int64_t all;      /* `reduce=all`, 1: all-reduced gradients, of which a rank's update reads its slice alone; in
 	                   * zero2 by --as */
-	int64_t late;     /* by --as, 1: gradients are reduced when the backward pass has ended, and stay whole until then
-	                   */
+	int64_t late;     /* by --as, 1: gradients stay whole until the backward pass has ended, and are reduced then */
 	int64_t sync;     /* the micro-batches that reduce gradients */
 	int64_t backward; /* what is gathered ahead in the backward pass: as in the forward pass, one unit, one once
 	                   * this one's gradients are made, or nothing */
