@@ -31,8 +31,8 @@
  *
  * With `overlap=no` kernels wait for each reduction, and no more than one group is whole.
  *
- * DeepSpeed's stage 1 without overlap reduces nothing in the backward pass: all gradients are whole when it ends, and go
- * one group after another.
+ * DeepSpeed's stage 1 without overlap reduces nothing in the backward pass: all gradients are whole when it ends, and
+ * go one group after another.
  *
  * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
  * reduced once.

@@ -70,8 +70,8 @@ static enum status make_mesh(struct plan *p, const struct strategy *g, const str
 	return plan_group_axes(p, key, "replica", "shard", c->shard);
 }
 
-/* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. In stage 1
- * without overlap DeepSpeed reduces once the backward pass has ended (stage_1_and_2.py, process_gradients and
+/* How the software carries the strategy out. Only ZeRO's stages 1 and 2 keep slices of the optimizer's state. In stage
+ * 1 without overlap DeepSpeed reduces once the backward pass has ended (stage_1_and_2.py, process_gradients and
  * reduce_gradients). */
 static void apply_software(const struct software *how, struct strategy *g, struct choices *c)
 {
