@@ -41,15 +41,20 @@ static void begin(int percent)
 	made_release(&m);
 }
 
+static void search(const struct advise_request *q)
+{
+	ck_assert(!advise_begin(&advice, q));
+	while (advise_next(advice))
+		;
+}
+
 static void advise(const struct settings *given, int strategies)
 {
 	struct advise_request q = {.given = *given, .cluster = path, .margin = MARGIN, .strategies = strategies};
 	memcpy(q.strategy, names, sizeof names);
 	memcpy(q.precision, precisions, sizeof precisions);
 	q.precisions = TYPES;
-	ck_assert(!advise_begin(&advice, &q));
-	while (advise_next(advice))
-		;
+	search(&q);
 }
 
 static void end(void)
@@ -239,9 +244,7 @@ static void advise_for(enum emit_target t, const char *cluster, const char *cons
 		q.strategy[q.strategies] = strategies[q.strategies];
 	advise_take_habits(&q, t, "launch.yaml", a);
 	ck_assert_int_eq(q.asked, count);
-	ck_assert(!advise_begin(&advice, &q));
-	while (advise_next(advice))
-		;
+	search(&q);
 }
 
 /* Its switches, its buckets, and what it can compute again: of no line it makes another plan. */
@@ -334,9 +337,7 @@ START_TEST(each_line_with_a_disk_can_be_told)
 	q.offload[0].optimizer = q.offload[0].optimizer_on_disk = true;
 	q.offloads = 1;
 	advise_take_habits(&q, EMIT_DEEPSPEED, "file.json", &a);
-	ck_assert(!advise_begin(&advice, &q));
-	while (advise_next(advice))
-		;
+	search(&q);
 	ck_assert_int_gt(advice->fit_count, 0);
 	for (int i = 0; i < advice->fit_count; i++)
 		must_be_told(EMIT_DEEPSPEED, &advice->fit[i].settings);
@@ -360,18 +361,14 @@ START_TEST(what_a_program_cannot_be_told_is_left_out)
 	ck_assert_int_eq(q.strategies, 2);
 	ck_assert_ptr_null(q.habit[1].software[0]);
 	ck_assert_str_eq(q.checkpointing[1], "operations");
-	ck_assert(!advise_begin(&advice, &q));
-	while (advise_next(advice))
-		;
+	search(&q);
 	ck_assert_int_gt(advice->fit_count, 0);
 	for (int i = 0; i < advice->fit_count; i++)
 		ck_assert(!advice->fit[i].settings.offload.optimizer);
 	advise_end(advice);
 	q.offload[0].optimizer = true;
 	q.offloads = 1;
-	ck_assert(!advise_begin(&advice, &q));
-	while (advise_next(advice))
-		;
+	search(&q);
 	ck_assert_int_eq(advise_status(advice), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "optimizer cannot be said there"));
 	advise_end(advice);
